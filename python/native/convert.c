@@ -73,6 +73,47 @@ texts_clear(native_texts *list)
     Py_CLEAR(list->owner);
 }
 
+PyObject *
+text_new(char const *text)
+{
+    return text == NULL ? Py_NewRef(Py_None) : PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+PyObject *
+text_taken(native_state *state, gcache_status status, char *text, gcache_error const *error)
+{
+    bool failed = status < 0 || status == GCACHE_REFUSED;
+    PyObject *taken = failed ? raise_error(state, error) : text_new(text);
+
+    gcache_free(text);
+    return taken;
+}
+
+int
+key_or_none(native_state *state, char const *hex, gcache_key *out_key)
+{
+    gcache_error error;
+
+    if (hex == NULL || gcache_key_from_hex(hex, out_key, &error) == GCACHE_OK)
+        return 0;
+    raise_error(state, &error);
+    return -1;
+}
+
+PyObject *
+pairs_dict(gcache_pair const *items, size_t count)
+{
+    PyObject *dict = PyDict_New();
+
+    for (size_t i = 0; dict != NULL && i < count; i++) {
+        PyObject *value = text_new(items[i].value);
+        if (value == NULL || PyDict_SetItemString(dict, items[i].name, value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
 int
 pairs_read(PyObject *mapping, native_pairs *out_pairs)
 {
@@ -102,15 +143,30 @@ pairs_clear(native_pairs *list)
     Py_CLEAR(list->owner);
 }
 
+/* The number that a value is: itself, or what its __index__ or __float__ says (a NumPy scalar). A new reference. */
+static PyObject *
+number_of(PyObject *value)
+{
+    if (PyLong_Check(value) || PyFloat_Check(value) || value == Py_None)
+        return Py_NewRef(value);
+    if (PyIndex_Check(value)) {
+        PyObject *number = PyNumber_Index(value);
+        if (number != NULL || !PyErr_ExceptionMatches(PyExc_TypeError))
+            return number;
+        PyErr_Clear();
+    }
+    if (!PyUnicode_Check(value) && PyObject_HasAttrString(value, "__float__"))
+        return PyNumber_Float(value);
+    PyErr_Format(PyExc_TypeError, "a hint is an int, a float, a bool, None or a number like these, not %R",
+                 (PyObject *)Py_TYPE(value));
+    return NULL;
+}
+
 /* A hint that is no 64-bit integer travels as its literal, which Python's repr writes. */
 static int
-hint_literal(native_hints *out_hints, PyObject *pair, char const *name, PyObject *value)
+hint_literal(native_hints *out_hints, PyObject *pair, char const *name, PyObject *number)
 {
-    if (!PyLong_Check(value) && !PyFloat_Check(value) && value != Py_None) {
-        PyErr_SetString(PyExc_TypeError, "a hint is an int, a float, a bool or None");
-        return -1;
-    }
-    PyObject *literal = PyObject_Repr(value);
+    PyObject *literal = PyObject_Repr(number);
     /* The tuple keeps name and literal alive in place of name and value. */
     PyObject *kept = literal == NULL ? NULL : PyTuple_Pack(2, pair, literal);
     Py_XDECREF(literal);
@@ -128,19 +184,21 @@ hint_literal(native_hints *out_hints, PyObject *pair, char const *name, PyObject
 static int
 hint_read(native_hints *out_hints, PyObject *pair)
 {
-    PyObject *value = PyTuple_GetItem(pair, 1);
     char const *name = text_of(PyTuple_GetItem(pair, 0));
-    int overflow = 1;
-    long long number = 0;
+    PyObject *number = name == NULL ? NULL : number_of(PyTuple_GetItem(pair, 1));
+    int overflow = 1, outcome = 0;
+    long long value = 0;
 
-    if (name == NULL)
+    if (number == NULL)
         return -1;
-    if (PyLong_Check(value) && !PyBool_Check(value))
-        number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (PyLong_Check(number) && !PyBool_Check(number))
+        value = PyLong_AsLongLongAndOverflow(number, &overflow);
     if (overflow != 0)
-        return hint_literal(out_hints, pair, name, value);
-    out_hints->items[out_hints->view.count++] = (gcache_hint){ .name = name, .value = number };
-    return 0;
+        outcome = hint_literal(out_hints, pair, name, number);
+    else
+        out_hints->items[out_hints->view.count++] = (gcache_hint){ .name = name, .value = value };
+    Py_DECREF(number);
+    return outcome;
 }
 
 int

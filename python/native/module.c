@@ -76,6 +76,15 @@ static PyMethodDef module_methods[] = {
     { "signing_key_make", library_signing_key_make, METH_VARARGS, NULL },
     { "places", bytes_places, METH_VARARGS, NULL },
     { "digest_outside", bytes_digest, METH_VARARGS, NULL },
+    { "compare", library_compare, METH_VARARGS, NULL },
+    { "diff", library_diff, METH_VARARGS, NULL },
+    { "shipped_rules", library_shipped_rules, METH_VARARGS, NULL },
+    { "kind_folder", library_kind_folder, METH_VARARGS, NULL },
+    { "rule_kinds", library_rule_kinds, METH_NOARGS, NULL },
+    { "show_export", library_show_export, METH_VARARGS, NULL },
+    { "source_hash", library_source_hash, METH_VARARGS, NULL },
+    { "setting_list", library_setting_list, METH_VARARGS, NULL },
+    { "write_setting", library_write_setting, METH_VARARGS, NULL },
     { "callbacks_end", callbacks_end, METH_VARARGS, NULL },
     { "callbacks_forked", callbacks_forked, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },
@@ -103,18 +112,29 @@ module_exec(PyObject *module)
 {
     native_state *state = PyModule_GetState(module);
 
+    /* The library's threads take the interpreter lock by PyGILState_Ensure, which knows the main interpreter alone. */
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        PyErr_SetString(PyExc_ImportError, "guardcache works in the main interpreter alone, not in subinterpreters");
+        return -1;
+    }
     if (add_type(module, &graph_spec, &state->graph_type) < 0
         || add_type(module, &guards_spec, &state->guards_type) < 0
         || add_type(module, &cache_spec, &state->cache_type) < 0
         || add_type(module, &payload_spec, &state->payload_type) < 0
         || add_type(module, &compile_spec, &state->compile_type) < 0
-        || add_type(module, &user_tier_spec, &state->user_tier_type) < 0)
+        || add_type(module, &user_tier_spec, &state->user_tier_type) < 0
+        || add_type(module, &rules_spec, &state->rules_type) < 0
+        || add_type(module, &fingerprint_spec, &state->fingerprint_type) < 0
+        || add_type(module, &prepared_spec, &state->prepared_type) < 0)
         return -1;
     if (import_from("guardcache._errors", "make_error", &state->make_error) < 0
         || import_from("guardcache._values", "Node", (PyObject **)&state->node_type) < 0
         || import_from("guardcache._values", "Symbolic", (PyObject **)&state->symbolic_type) < 0
         || import_from("guardcache._values", "Enum", (PyObject **)&state->enum_type) < 0
         || import_from("guardcache._values", "Tensor", (PyObject **)&state->tensor_type) < 0
+        || import_from("guardcache._values", "Json", (PyObject **)&state->json_type) < 0
+        || import_from("collections.abc", "Mapping", &state->mapping_type) < 0
+        || import_from("collections.abc", "Sequence", &state->sequence_type) < 0
         || import_from("guardcache._tier", "TierCall", &state->tier_call) < 0
         || import_from("guardcache._tier", "TierObject", &state->tier_object) < 0
         || import_from("guardcache._tier", "TierLease", &state->tier_lease) < 0
@@ -139,6 +159,12 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->enum_type);
     Py_VISIT(state->tensor_type);
     Py_VISIT(state->user_tier_type);
+    Py_VISIT(state->rules_type);
+    Py_VISIT(state->fingerprint_type);
+    Py_VISIT(state->prepared_type);
+    Py_VISIT(state->json_type);
+    Py_VISIT(state->mapping_type);
+    Py_VISIT(state->sequence_type);
     Py_VISIT(state->tier_call);
     Py_VISIT(state->tier_object);
     Py_VISIT(state->tier_lease);
@@ -162,6 +188,12 @@ module_clear(PyObject *module)
     Py_CLEAR(state->enum_type);
     Py_CLEAR(state->tensor_type);
     Py_CLEAR(state->user_tier_type);
+    Py_CLEAR(state->rules_type);
+    Py_CLEAR(state->fingerprint_type);
+    Py_CLEAR(state->prepared_type);
+    Py_CLEAR(state->json_type);
+    Py_CLEAR(state->mapping_type);
+    Py_CLEAR(state->sequence_type);
     Py_CLEAR(state->tier_call);
     Py_CLEAR(state->tier_object);
     Py_CLEAR(state->tier_lease);

@@ -17,6 +17,9 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
+#ifdef Py_GIL_DISABLED
+#error "guardcache needs a Python with an interpreter lock: there is none in a free-threaded build"
+#endif
 
 #include <guardcache/guardcache.h>
 
@@ -27,11 +30,17 @@ typedef struct native_state {
     PyTypeObject *payload_type;
     PyTypeObject *compile_type;
     PyTypeObject *user_tier_type;
+    PyTypeObject *rules_type;
+    PyTypeObject *fingerprint_type;
+    PyTypeObject *prepared_type;
     PyObject *make_error;      /* guardcache._errors.make_error */
     PyTypeObject *node_type;   /* guardcache._values.Node, and so on */
     PyTypeObject *symbolic_type;
     PyTypeObject *enum_type;
     PyTypeObject *tensor_type;
+    PyTypeObject *json_type;
+    PyObject *mapping_type;    /* collections.abc.Mapping, and Sequence */
+    PyObject *sequence_type;
     PyObject *tier_call;       /* guardcache._tier.TierCall, and so on */
     PyObject *tier_object;
     PyObject *tier_lease;
@@ -88,6 +97,41 @@ int text_or_none(PyObject *object, char const **out_text);
 
 PyObject *text_tuple(char const *const *items, size_t count);
 
+/* A text of the library's; None for NULL. What isn't UTF-8 in it is replaced. */
+PyObject *text_new(char const *text);
+/* The same of one that it handed out, which is freed; or the exception that stands for the error. */
+PyObject *text_taken(native_state *state, gcache_status status, char *text, gcache_error const *error);
+
+PyObject *pairs_dict(gcache_pair const *items, size_t count);
+
+/* A key in hex; NULL leaves *out_key alone. -1 with an exception set. */
+int key_or_none(native_state *state, char const *hex, gcache_key *out_key);
+
+/* ---- gather.c ---- */
+
+/*
+ * A list that the library's callbacks fill. Between gather_begin and gather_end the interpreter lock is let go; a callback takes
+ * it by gather_enter, unless an exception is set already, and lets it go again by gather_leave.
+ */
+typedef struct gathering {
+    native_state *state;
+    PyObject *list;
+    PyObject *progress;    /* borrowed: (done, total); None: nobody watches */
+    PyThreadState *thread;
+    bool raised;           /* an exception is set */
+    bool may_be_refused;   /* GCACHE_REFUSED is no error */
+} gathering;
+
+/* NULL with an exception set. */
+gcache *gather_begin(gathering *out_gathering, PyObject *cache, PyObject *progress);
+/* The list, or NULL with an exception set. */
+PyObject *gather_end(gathering *g, PyObject *cache, gcache_status status, gcache_error const *error);
+bool gather_enter(gathering *g);
+/* Appends item, which is taken over and may be NULL with an exception set. Whether there is an exception. */
+bool gather_leave(gathering *g, PyObject *item);
+/* A gcache_progress_fn. */
+void gather_progress(void *state, uint64_t done, uint64_t total);
+
 /* ---- callback.c ---- */
 
 /* Takes the interpreter lock for a call by one of the library's threads, or any other. false: there are no more calls, since
@@ -114,8 +158,19 @@ gcache_graph *graph_given(native_state *state, PyObject *object);
 /* The same, but without a key it is NULL with an exception set, too. */
 gcache_graph *graph_finished(native_state *state, PyObject *object);
 
+/* ---- rules.c, fingerprint.c ---- */
+
+extern PyType_Spec rules_spec;
+extern PyType_Spec fingerprint_spec;
+
+/* The set in a Python Rules, which nobody changes any more; NULL with an exception set. */
+gcache_rules const *rules_use(native_state *state, PyObject *object);
+/* NULL also after a sticky error of the graph. */
+gcache_value *fingerprint_value(PyObject *self, gcache_graph *graph);
+
 /* ---- the other types ---- */
 
+extern PyType_Spec prepared_spec;
 extern PyType_Spec guards_spec;
 extern PyType_Spec cache_spec;
 extern PyType_Spec payload_spec;
@@ -133,6 +188,17 @@ PyObject *library_kinds_load(PyObject *module, PyObject *args);
 /* signing_key_read(file) gives id, secret, algorithm and public key; signing_key_make(file, id, algorithm). */
 PyObject *library_signing_key_read(PyObject *module, PyObject *args);
 PyObject *library_signing_key_make(PyObject *module, PyObject *args);
+
+/* Functions of the module that have a file of their own. */
+PyObject *library_compare(PyObject *module, PyObject *args);
+PyObject *library_show_export(PyObject *module, PyObject *args);
+PyObject *library_source_hash(PyObject *module, PyObject *args);
+PyObject *library_setting_list(PyObject *module, PyObject *args);
+PyObject *library_write_setting(PyObject *module, PyObject *args);
+PyObject *library_diff(PyObject *module, PyObject *args);
+PyObject *library_shipped_rules(PyObject *module, PyObject *args);
+PyObject *library_kind_folder(PyObject *module, PyObject *args);
+PyObject *library_rule_kinds(PyObject *module, PyObject *none);
 
 /* places(content, text, pair): where the text occurs, fast if bytes pair and pair + 1 of it are rarely neighbours. */
 PyObject *bytes_places(PyObject *module, PyObject *args);
@@ -163,10 +229,48 @@ void cache_unuse(PyObject *cache);
 /* cache_use for a new call: NULL with ValueError once the cache was closed. */
 gcache *cache_enter(PyObject *cache);
 
+/* What a tier has been doing, by word. */
+PyObject *counts_new(uint64_t const *counts);
+
 /* Methods of Cache that have a file of their own. */
+PyObject *cache_lookup(PyObject *self, PyObject *args);
+PyObject *cache_explain(PyObject *self, PyObject *args);
+PyObject *cache_place(PyObject *self, PyObject *args);
+PyObject *cache_attachment(PyObject *self, PyObject *args);
+PyObject *cache_insert(PyObject *self, PyObject *args);
 PyObject *cache_entries(PyObject *self, PyObject *args);
 PyObject *cache_remove(PyObject *self, PyObject *args);
-PyObject *cache_verify(PyObject *self, PyObject *none);
+PyObject *cache_shadowed(PyObject *self, PyObject *args);
+PyObject *cache_read_entry(PyObject *self, PyObject *args);
+PyObject *cache_verify(PyObject *self, PyObject *args);
+PyObject *cache_repair(PyObject *self, PyObject *progress);
+PyObject *cache_gc(PyObject *self, PyObject *args);
+PyObject *cache_doctor(PyObject *self, PyObject *none);
+PyObject *cache_counters(PyObject *self, PyObject *none);
+PyObject *cache_misses(PyObject *self, PyObject *none);
+PyObject *cache_statistics(PyObject *self, PyObject *none);
+PyObject *cache_journal(PyObject *self, PyObject *query);
+PyObject *cache_show_statistics(PyObject *self, PyObject *args);
+PyObject *cache_top(PyObject *self, PyObject *args);
+PyObject *cache_report(PyObject *self, PyObject *query);
+PyObject *cache_artifacts_begin(PyObject *self, PyObject *none);
+PyObject *cache_artifacts_end(PyObject *self, PyObject *none);
+PyObject *cache_artifacts_dirty(PyObject *self, PyObject *none);
+PyObject *cache_artifacts_add(PyObject *self, PyObject *args);
+PyObject *cache_artifacts_save(PyObject *self, PyObject *args);
+PyObject *cache_put_blob(PyObject *self, PyObject *args);
+PyObject *cache_get_blob(PyObject *self, PyObject *args);
+PyObject *cache_expire_blobs(PyObject *self, PyObject *args);
+PyObject *cache_subdirectory(PyObject *self, PyObject *args);
+PyObject *cache_share(PyObject *self, PyObject *args);
+PyObject *cache_compile_many(PyObject *self, PyObject *args);
+PyObject *cache_put_timings(PyObject *self, PyObject *args);
+PyObject *cache_all_timings(PyObject *self, PyObject *none);
+PyObject *cache_put_best(PyObject *self, PyObject *args);
+PyObject *cache_find_best(PyObject *self, PyObject *args);
+PyObject *cache_all_best(PyObject *self, PyObject *none);
+PyObject *cache_begin_bundle(PyObject *self, PyObject *args);
+PyObject *cache_end_bundle(PyObject *self, PyObject *none);
 PyObject *cache_begin(PyObject *self, PyObject *args);
 PyObject *cache_get_or_compile(PyObject *self, PyObject *args);
 PyObject *cache_explain_past(PyObject *self, PyObject *args);

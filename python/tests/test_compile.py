@@ -306,6 +306,27 @@ def test_a_follower_waits_for_the_writer(directory: Path) -> None:
         assert late.reason is Reason.LEASE_TIMEOUT
 
 
+def test_a_named_flight_compiles_once(cache: Cache) -> None:
+    """Eight sizes of one bucket, of a key that has a candidate already: nobody knows before what guards will come."""
+    cache.insert(matmul(), b"other", guards=["s0 == 1"])
+    compiles: list[int] = []
+
+    def look(size: int) -> None:
+        def compile() -> Compiled:
+            compiles.append(size)
+            time.sleep(0.1)
+            return Compiled(b"code", guards=["9 <= s0", "s0 <= 16"])
+
+        cache.get_or_compile(matmul(), compile, {"s0": size}, flight="batch 9-16")
+
+    threads = [threading.Thread(target=look, args=(size,)) for size in range(9, 17)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(compiles) == 1
+
+
 def test_variants_lie_side_by_side(cache: Cache) -> None:
     plain = fresh(cache.get_or_compile(matmul(), lambda: Compiled(b"plain")))
     tuned = Variant("tuned", priority=1)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import threading
+from collections import OrderedDict, deque
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from descriptions import matmul
 
 import guardcache
-from guardcache import Enum, Graph, Symbolic, Tensor, Value
+from guardcache import Enum, Fingerprint, Graph, Symbolic, Tensor, Value
 
 
 def key_of(value: Value) -> str:
@@ -166,3 +169,133 @@ def test_a_finished_description_is_shared_by_threads() -> None:
     for thread in threads:
         thread.join()
     assert len(set(keys)) == 1
+
+
+# ---- values of other types ----
+
+
+class Sized:
+    """As a NumPy scalar or a symbolic size says what number it is."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
+def described(value: guardcache.Value) -> str:
+    graph = Graph()
+    graph.component("options", {"value": value})
+    return graph.key
+
+
+def test_other_mappings_sequences_and_numbers() -> None:
+    assert described(MappingProxyType({"a": 1})) == described({"a": 1})
+    assert described(OrderedDict(a=1)) == described({"a": 1})
+    assert described(range(3)) == described([0, 1, 2])
+    assert described(deque([1, 2])) == described([1, 2])
+    assert described(Sized(7)) == described(7)
+    assert described(Sized(2**70)) == described(2**70)
+    assert described((1, 2)) != described([1, 2])
+    for wrong in (object(), 1j, iter([1])):
+        with pytest.raises(TypeError, match="can't hold"):
+            described(wrong)  # type: ignore[arg-type]
+
+
+def test_values_as_description_files_have_them() -> None:
+    direct, written = Graph(), Graph()
+    direct.component("options", {"size": guardcache.Symbolic("4*s0"), "names": ["a", None]})
+    written.component("options", guardcache.Json('{"size": {"$sym": "4*s0"}, "names": ["a", null]}'))
+    assert direct.key == written.key
+
+
+# ---- what comes out ----
+
+
+def test_a_description_is_written_and_read_again() -> None:
+    graph = matmul(fast=True)
+    again = Graph.read(graph.write())
+    assert again.key == graph.key
+    assert [line.name for line in graph.lines()] == [line.name for line in again.lines()]
+    assert any(line.name == "options[fast]" for line in graph.lines())
+
+
+def test_what_rules_did_is_traced() -> None:
+    graph = Graph("llvm-ir")
+    graph.component("module", "define i32 @_ZN8__main__3addB2v1B38cE(i32 %a) {\n  ret i32 %a\n}\n")
+    assert list(graph.text_names) == ["_ZN8__main__3addB2v1B38cE"]
+    text = graph.text("module")
+    assert graph.text_names["_ZN8__main__3addB2v1B38cE"] in text
+    steps = graph.trace()
+    assert any(step.path == "module" and step.rule for step in steps)
+    with pytest.raises(guardcache.NotFoundError):
+        graph.text("options")
+
+
+def test_names_and_nodes_take_any_sequence_and_mapping() -> None:
+    graph = Graph("mycompiler/1")
+    x = graph.input("x", Tensor("float32", ["s0"]))
+    graph.output(graph.node("call_function", "f", [x], MappingProxyType({"dim": Sized(1)})))
+    other = Graph("mycompiler/1")
+    y = other.input("y", Tensor("float32", ("s0",)))
+    other.output(other.call("f", y, dim=1))
+    assert graph.key == other.key
+
+
+# ---- fingerprints ----
+
+
+def test_a_fingerprint_is_a_component(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one")
+    (tmp_path / "b.so").write_bytes(b"two")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "c.py").write_text("three")
+
+    def made_by() -> Fingerprint:
+        fingerprint = Fingerprint()
+        fingerprint.fact("version", "1.0")
+        fingerprint.tree("compiler", tmp_path, suffixes=[".py"], skip=["tests"], threads=2)
+        fingerprint.file("library", tmp_path / "b.so")
+        fingerprint.preset("base", "ab" * 32)
+        return fingerprint
+
+    first = made_by()
+    key = described_with(first)
+    assert key == described_with(made_by())
+    assert first.hash == made_by().hash
+    lines = {(line.part, line.path): line for line in first.lines()}
+    assert lines["version", ""].value == "1.0"
+    assert lines["compiler", "a.py"].read
+    assert ("compiler", "tests/c.py") not in lines
+    (tmp_path / "tests" / "c.py").write_text("does not count")
+    assert described_with(made_by()) == key
+    (tmp_path / "a.py").write_text("changed")
+    written, later = first.write(), made_by()
+    assert described_with(later) != key
+    assert [(change.part, change.path) for change in later.compare(written)] == [("compiler", "a.py")]
+    with pytest.raises(guardcache.ArgumentError):
+        later.fact("version", "twice")
+    with pytest.raises(guardcache.NotFoundError):
+        later.file("missing", tmp_path / "missing")
+    later.clear()
+    assert later.lines() == []
+
+
+def test_a_fingerprint_remembers_files(tmp_path: Path) -> None:
+    file = tmp_path / "compiler.so"
+    file.write_bytes(b"code")
+    os.utime(file, (1_000_000_000, 1_000_000_000))
+    first = Fingerprint()
+    first.file("compiler", file)
+    first.save_index(tmp_path / "index")
+    second = Fingerprint()
+    second.open_index(tmp_path / "index")
+    second.file("compiler", file)
+    assert second.hash == first.hash
+
+
+def described_with(fingerprint: Fingerprint) -> str:
+    graph = Graph()
+    graph.component("environment", fingerprint)
+    return graph.key

@@ -68,3 +68,44 @@ def test_wrong_arguments() -> None:
         Guards(["s0 == 1"]).evaluate({"s0": "1"})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="null character"):
         Guards(["s0 == 1\0"])
+
+
+# ---- numbers of other types ----
+
+
+class Index:
+    def __index__(self) -> int:
+        return 16
+
+
+class Real:
+    def __float__(self) -> float:
+        return 0.5
+
+
+def test_hints_may_be_any_number() -> None:
+    assert Guards(["s0 % 8 == 0"]).evaluate({"s0": Index()})
+    assert Guards(["x < 1"]).evaluate({"x": Real()})
+    numpy = pytest.importorskip("numpy")
+    assert Guards(["s0 == 9", "x == 0.25"]).evaluate({"s0": numpy.int32(9), "x": numpy.float32(0.25)})
+    for wrong in ("8", [8], object()):
+        with pytest.raises(TypeError, match="a hint is"):
+            Guards(["s0 % 8 == 0"]).evaluate({"s0": wrong})  # type: ignore[dict-item]
+
+
+def test_guards_are_prepared() -> None:
+    prepared = Guards(["s0 % 8 == 0", "s0 <= s1"]).prepare(["s0", "s1", "unused"])
+    assert prepared.holds(8, 9, 0)
+    assert prepared.holds(Index(), 16, 0)
+    assert not prepared.holds(12, 16, 0)
+    assert not Guards(["8 % s0 == 0"]).prepare(["s0"]).holds(0)
+    with pytest.raises(ValueError, match="for every name"):
+        prepared.holds(8)
+    with pytest.raises(TypeError):
+        prepared.holds("8", 9, 0)  # type: ignore[arg-type]
+    with pytest.raises(OverflowError):
+        prepared.holds(2**70, 0, 0)
+    with pytest.raises(guardcache.ArgumentError):
+        Guards([]).prepare(["s0", "s0"])
+    many = [f"s{i}" for i in range(40)]
+    assert Guards([f"{name} == {i}" for i, name in enumerate(many)]).prepare(many).holds(*range(40))

@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from guardcache import _native
+from guardcache._classes import NamedTuple
+from guardcache._rules import Rules
 from guardcache._values import Node, Value
+
+
+class Change(NamedTuple):
+    """A step of the normalisation: what was left out or rewritten, and by which rule."""
+
+    path: str
+    """``options.graph_id``, ``graph.nodes[3].meta``."""
+    rule: str | None
+    """The rule's path; None: the description format's own."""
+    why: str
+    before: str
+    """As JSON, cut when long."""
+    after: str | None
+    """None: left out."""
+
+
+class Line(NamedTuple):
+    """A part of a description: a component, or an element of one that is a list or a map."""
+
+    name: str
+    """``inputs[3]``, ``options[cpp_wrapper]``, ``module``."""
+    hash: str
+    text: str
+    """For people, cut when long."""
 
 
 class Graph:
@@ -27,9 +53,13 @@ class Graph:
 
     __slots__ = ("_native",)
 
-    def __init__(self, kind: str = "generic") -> None:
-        """`kind` selects the default rules: ``fx``, ``aot``, ``stablehlo``, ``llvm-ir``, ``triton``, ``generic``."""
+    def __init__(self, kind: str = "generic", *, rules: Rules | None = None) -> None:
+        """`kind` selects the default rules: ``fx``, ``aot``, ``stablehlo``, ``llvm-ir``, ``triton``, ``generic``;
+        `rules` take their place.
+        """
         self._native = _native.Graph(kind, None)
+        if rules is not None:
+            self.use_rules(rules)
 
     @classmethod
     def keyed(cls, kind: str, key: str, lines: Iterable[tuple[str, str, str]] = ()) -> Graph:
@@ -61,6 +91,10 @@ class Graph:
 
     # ---- building ----
 
+    def use_rules(self, rules: Rules) -> None:
+        """Uses a rule set in place of those of the kind."""
+        self._native.use_rules(rules._native)
+
     def input(self, name: str, value: Value) -> Node:
         """The next input in call order: a `Tensor`, a `Symbolic`, or a constant. The name doesn't count."""
         return self._native.input(name, value)
@@ -69,9 +103,9 @@ class Graph:
         """A call of a function."""
         return self._native.node("call_function", target, args, kwargs)
 
-    def node(self, op: str, target: str, args: tuple[Value, ...] = (), kwargs: dict[str, Value] | None = None) -> Node:
+    def node(self, op: str, target: str, args: Sequence[Value] = (), kwargs: Mapping[str, Value] | None = None) -> Node:
         """A node of any op: ``call_function``, ``call_method``, ``get_attr``, ..."""
-        return self._native.node(op, target, args, kwargs or {})
+        return self._native.node(op, target, tuple(args), dict(kwargs or {}))
 
     def output(self, value: Value) -> None:
         """What the graph returns."""
@@ -113,6 +147,29 @@ class Graph:
     def canonical(self) -> bytes:
         """The bytes that are hashed (deterministic CBOR)."""
         return self._native.canonical()
+
+    @property
+    def text_names(self) -> dict[str, str]:
+        """Whole names in texts that rules rewrote and that compiled code may export, and what they are in the canonical
+        form: what candidates are compared in unless renames are accepted.
+        """
+        return dict(self._native.text_names())
+
+    def text(self, component: str) -> str:
+        """A component that is a text, as it counts after the rules. `NotFoundError`: there is no such component."""
+        return self._native.text(component)
+
+    def trace(self) -> list[Change]:
+        """Every step of the normalisation, in the order they are taken."""
+        return [Change(*found) for found in self._native.trace()]
+
+    def lines(self) -> list[Line]:
+        """A line for each part: what misses are explained with."""
+        return [Line(*found) for found in self._native.lines()]
+
+    def write(self) -> str:
+        """The description as text that `read` reads: of equal keys, without its volatile parts."""
+        return self._native.write()
 
     def __repr__(self) -> str:
         return f"<guardcache.Graph {self.kind}>"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import SupportsIndex
 
 from guardcache import _native
+from guardcache._classes import Record
 from guardcache._values import Hints
 
 _TRUE, _RAISES = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """What a guard list says about hints; true if all guards hold."""
 
     holds: bool
@@ -29,6 +29,25 @@ class Verdict:
 def make_verdict(native: tuple[int, int, str, str]) -> Verdict:
     truth, guard, exception, message = native
     return Verdict(truth == _TRUE, guard, exception if truth == _RAISES else "", message)
+
+
+class Prepared:
+    """Guards that are asked about the same names again and again, which are resolved once. Only integers, and only the
+    truth: `Guards.evaluate` says which guard it was, and why.
+    """
+
+    __slots__ = ("_native", "names")
+
+    def __init__(self, native: _native.Prepared, names: tuple[str, ...]) -> None:
+        self._native = native
+        self.names = names
+
+    def holds(self, *values: SupportsIndex) -> bool:
+        """Whether all guards hold for the values of the names, in their order. What raises doesn't hold."""
+        return self._native.evaluate(values) == _TRUE
+
+    def __repr__(self) -> str:
+        return f"<guardcache.Prepared {', '.join(self.names)}>"
 
 
 class Guards:
@@ -48,6 +67,11 @@ class Guards:
 
     def evaluate(self, hints: Hints) -> Verdict:
         return make_verdict(self._native.evaluate(hints))
+
+    def prepare(self, names: Iterable[str]) -> Prepared:
+        """For values of these names, in this order. One that guards read and isn't given raises."""
+        given = tuple(names)
+        return Prepared(self._native.prepare(given), given)
 
     def program(self) -> str:
         """The register program, an instruction a line."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias, Union
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex, TypeAlias, Union
+
+from guardcache._classes import NamedTuple
+
+if TYPE_CHECKING:
+    from guardcache._fingerprint import Fingerprint
 
 
 class Node(int):
@@ -20,6 +25,14 @@ class Symbolic(str):
 
 class Enum(str):
     """A named constant, such as ``Enum("torch.float32")``."""
+
+    __slots__ = ()
+
+
+class Json(str):
+    """A value as a description file has it: strict JSON, in which ``{"$sym": "s0"}`` and its like mean what they do
+    there.
+    """
 
     __slots__ = ()
 
@@ -62,17 +75,18 @@ Value: TypeAlias = Union[
     str,
     bytes,
     Tensor,
-    "list[Value]",
-    "tuple[Value, ...]",
-    "set[Value]",
-    "frozenset[Value]",
-    "dict[str, Value]",
+    "Fingerprint",
+    SupportsIndex,
+    "Sequence[Value]",
+    "Set[Value]",
+    "Mapping[str, Value]",
     None,
 ]
-"""What a description can hold. Lists, tuples and sets are told apart; so are 1, 1.0 and True."""
+"""What a description can hold. Lists, tuples and sets are told apart; so are 1, 1.0 and True. A sequence of another
+type is a list, a mapping of another type a map, a number that has ``__index__`` an integer."""
 
-Hint: TypeAlias = Union[int, float, bool, None]
-"""The present value of a symbol."""
+Hint: TypeAlias = Union[int, float, bool, SupportsIndex, SupportsFloat, None]
+"""The present value of a symbol: a number, or whatever has ``__index__`` or ``__float__``, as NumPy's scalars do."""
 
 Hints: TypeAlias = Mapping[str, Hint]
 """Present values by the names the guards use: ``s0``, or ``t0`` for ``L['t0']``."""

@@ -273,7 +273,7 @@ gci_explain_trial(gci_journal_entry const *entry, gci_trial const *trial, bool b
         tell_candidate_eviction(entry, trial->ranked->candidate, story);
         break;
     case GCACHE_REASON_UNREADABLE:
-        gci_story_say(story, GCI_BLOCK_REMARK, "its guards can't be read by this version");
+        gci_story_say(story, GCI_BLOCK_REMARK, "its guards or its payload can't be read, or the program can't load it");
         break;
     default:
         tell_holds(entry, trial, brief, story);

@@ -147,10 +147,16 @@ static bool
 is_kind(loader *l)
 {
     static char const *const names[] = { RULES_NAME, ADVICE_NAME };
+    gcache_error problem;
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (join(&l->file, gci_view_text(l->folder.data), names[i], NULL) == GCACHE_OK && access(l->file.data, F_OK) == 0)
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (join(&l->file, gci_view_text(l->folder.data), names[i], &problem) != GCACHE_OK) {
+            report(l, l->folder.data, &problem);
+            return false;
+        }
+        if (access(l->file.data, F_OK) == 0)
             return true;
+    }
     return false;
 }
 

@@ -190,6 +190,26 @@ report_evicted(struct cull const *cull)
                                                                     .cause = cull->eviction->cause });
 }
 
+static bool
+has_gone(struct cull *cull, char const *id)
+{
+    gci_pack_draft_frame const *frame = gci_pack_draft_find(&cull->draft, id);
+
+    return frame != NULL && frame->type == GCI_FRAME_EVICTED && frame->evicted_ns == cull->now_ns;
+}
+
+static void
+name_victims(struct cull *cull)
+{
+    gci_eviction_watch const *watch = &cull->eviction->watch;
+
+    for (size_t i = 0; watch->victim != NULL && i < cull->count; i++) {
+        gci_victim const *victim = &cull->victims[i];
+        if (has_gone(cull, victim->id))
+            watch->victim(watch->state, &victim->key, victim->id, victim->bytes);
+    }
+}
+
 static gcache_status
 evict_of_key(gci_store *store, gci_victim const *victims, size_t count, gci_eviction const *eviction,
              gci_evicted *inout_evicted, gcache_error *error)
@@ -202,8 +222,10 @@ evict_of_key(gci_store *store, gci_victim const *victims, size_t count, gci_evic
         return status;
     gci_pack_draft_init(&cull.draft, &victims->key);
     status = cull_key(&cull, &victims->key);
-    gci_pack_draft_clear(&cull.draft);
     gci_key_unlock(&store->locks, &victims->key);
+    if (status == GCACHE_OK)
+        name_victims(&cull);
+    gci_pack_draft_clear(&cull.draft);
     inout_evicted->entries += cull.evicted;
     inout_evicted->idle += status == GCACHE_OK && cull.evicted == 0 ? count : 0;
     inout_evicted->bytes += cull.bytes;

@@ -18,6 +18,13 @@ typedef struct gci_victim {
     size_t rank;      /* among those chosen: the same for all of a key */
 } gci_victim;
 
+/* Hears what goes, each function NULL if nobody does. No lock of a key is held meanwhile. */
+typedef struct gci_eviction_watch {
+    gcache_progress_fn progress; /* how many bytes of those that are wanted are free, slice by slice */
+    void (*victim)(void *state, gcache_key const *key, char const *entry, uint64_t bytes);
+    void *state;                 /* of both */
+} gci_eviction_watch;
+
 /* What may go, and how much of it. */
 typedef struct gci_eviction {
     int cause;           /* as in gci_tombstone */
@@ -25,6 +32,7 @@ typedef struct gci_eviction {
     uint64_t wait_ns;    /* for each key's lock */
     uint64_t before_ns;  /* if not 0: entries stored since stay, whatever their rows say */
     char const *namespace_; /* if not NULL: entries of other namespaces stay, whatever their rows say */
+    gci_eviction_watch watch;
     gci_references *references; /* if not NULL: attachments go with the last entry that refers to them */
 } gci_eviction;
 

@@ -25,6 +25,7 @@ struct collection {
     gcache_error *error;
 };
 
+/* What would go. What goes is named by whoever takes it out. */
 static void
 name_victims(struct collection *run, gci_victims const *victims)
 {
@@ -32,11 +33,15 @@ name_victims(struct collection *run, gci_victims const *victims)
         gci_victim const *going = &victims->items[i];
         if (run->options->victim != NULL)
             run->options->victim(run->options->state, &going->key, going->id, going->bytes);
-        if (run->options->dry_run) {
-            run->out->entries++;
-            run->out->bytes += going->bytes;
-        }
+        run->out->entries++;
+        run->out->bytes += going->bytes;
     }
+}
+
+static gci_eviction_watch
+watch_of(struct collection const *run)
+{
+    return (gci_eviction_watch){ run->options->progress, run->options->victim, run->options->state };
 }
 
 /* How many entries are chosen, however many go at once. */
@@ -60,7 +65,7 @@ evict_chosen(struct collection *run, gci_choice const *choice, gci_eviction cons
     gci_victims victims = { 0 };
 
     gcache_status status = gci_victims_choose(run->store, choice, &victims, run->error);
-    if (status == GCACHE_OK)
+    if (status == GCACHE_OK && run->options->dry_run)
         name_victims(run, &victims);
     if (status == GCACHE_OK && !run->options->dry_run) {
         status = gci_evict(run->store, victims.items, victims.count, eviction, &evicted, run->error);
@@ -101,7 +106,8 @@ evict_namespace(struct collection *run, char const *namespace_)
 {
     gci_choice choice = { .of = GCI_OF_NAMESPACE, .namespace_ = namespace_, .limit = slice_of(run), .want = UINT64_MAX };
     gci_eviction eviction = {
-        .cause = GCI_EVICTED_GC_NAMESPACE, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .namespace_ = namespace_
+        .cause = GCI_EVICTED_GC_NAMESPACE, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .namespace_ = namespace_,
+        .watch = watch_of(run)
     };
 
     return evict_all_chosen(run, &choice, &eviction);
@@ -112,7 +118,8 @@ evict_aged(struct collection *run, uint64_t max_age_ns, gci_eviction_cause cause
 {
     uint64_t now = gci_clock_wall_ns(), since = now - max_age_ns;
     gci_choice choice = { .of = GCI_UNUSED_SINCE, .since_ns = since, .limit = slice_of(run), .want = UINT64_MAX };
-    gci_eviction eviction = { .cause = (int)cause, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .before_ns = since };
+    gci_eviction eviction = { .cause = (int)cause, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .before_ns = since,
+                              .watch = watch_of(run) };
 
     return max_age_ns != 0 && max_age_ns < now ? evict_all_chosen(run, &choice, &eviction) : GCACHE_OK;
 }
@@ -150,8 +157,7 @@ evict_down_to_target(struct collection *run)
         return evict_chosen(run, &choice, NULL, &any);
     }
     bool over_cap = run->options->target_bytes == 0 && counted.bytes > gci_enforced_cap(run->store, counted.bytes);
-    gci_eviction_watch watch = { run->options->progress, run->options->state };
-    status = gci_evict_least_recent(run->store, counted.bytes - target, over_cap ? GCI_EVICTED_SIZE : GCI_EVICTED_GC, watch,
+    status = gci_evict_least_recent(run->store, counted.bytes - target, over_cap ? GCI_EVICTED_SIZE : GCI_EVICTED_GC, watch_of(run),
                                     &evicted, run->error);
     run->out->entries += evicted.entries;
     run->out->bytes += evicted.bytes;

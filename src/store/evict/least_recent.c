@@ -17,7 +17,6 @@
 struct pass {
     gci_store *store;
     gci_eviction eviction;
-    gci_eviction_watch watch;
     gci_evicted *out;
     gcache_error *error;
 };
@@ -91,12 +90,13 @@ evict_by_files(struct pass *pass, uint64_t want)
 static gcache_status
 evict_until_freed(struct pass *pass, uint64_t want)
 {
+    gci_eviction_watch const *watch = &pass->eviction.watch;
     gcache_status status = GCACHE_OK;
 
     for (bool any = true; any && pass->out->bytes < want;) {
         status = evict_slice(pass, want - pass->out->bytes, &any);
-        if (pass->watch.progress != NULL)
-            pass->watch.progress(pass->watch.state, pass->out->bytes, want);
+        if (watch->progress != NULL)
+            watch->progress(watch->state, pass->out->bytes, want);
     }
     if (pass->out->bytes < want)
         status = evict_by_files(pass, want - pass->out->bytes);
@@ -120,8 +120,8 @@ gcache_status
 gci_evict_least_recent(gci_store *store, uint64_t want, int cause, gci_eviction_watch watch, gci_evicted *out_evicted,
                        gcache_error *error)
 {
-    struct pass pass = { .store = store, .watch = watch, .out = out_evicted, .error = error,
-                         .eviction = { .cause = cause, .wait_ns = KEY_GLANCE_NS } };
+    struct pass pass = { .store = store, .out = out_evicted, .error = error,
+                         .eviction = { .cause = cause, .wait_ns = KEY_GLANCE_NS, .watch = watch } };
     gci_references references = { 0 };
 
     *out_evicted = (gci_evicted){ 0 };

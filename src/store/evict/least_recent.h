@@ -4,12 +4,6 @@
 
 #include "store/evict/evict.h"
 
-/* Hears how many bytes of those that are wanted are free, slice by slice. */
-typedef struct gci_eviction_watch {
-    gcache_progress_fn progress; /* NULL: nobody does */
-    void *state;
-} gci_eviction_watch;
-
 /*
  * Evicts the longest unused until `want` bytes are free or nothing is left that can go. Attachments that nobody refers to go
  * first, others with the last entry that refers to them. One key that is busy or can't be rewritten is passed over. By the

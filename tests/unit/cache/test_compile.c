@@ -175,6 +175,13 @@ a_post_load_step_may_turn_a_hit_into_a_miss(void **state)
     assert_int_equal(r.reason, GCACHE_REASON_UNREADABLE);
     gcache_result_clear(&r);
     assert_int_equal(c.calls, 2);
+    /* The guards are read well; so it isn't said that they can't be. */
+    gcache_journal_query last = GCACHE_JOURNAL_QUERY_INIT;
+    char *text = NULL;
+    last.last = 1;
+    assert_int_equal(gcache_journal_explain(f->cache, &last, GCACHE_EXPLAIN_TEXT, &text, NULL, &f->error), GCACHE_OK);
+    assert_non_null(strstr(text, "or the program can't load it"));
+    gcache_free(text);
     gcache_graph_free(g);
 }
 

@@ -6,10 +6,14 @@
 
 #include <guardcache/guard.h>
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -177,6 +181,32 @@ rename_it(gcache_key *out_key, gcache_error *error)
     return status;
 }
 
+/* A kind that nobody has loaded before, each time; its key is another one each time, too. */
+static gcache_status
+load_it(gcache_key *out_key, gcache_error *error)
+{
+    static unsigned count;
+    char root[] = "/tmp/guardcache-faults-XXXXXX", path[128], rules[256];
+
+    memset(out_key, 0, sizeof *out_key);
+    assert_non_null(mkdtemp(root));
+    snprintf(path, sizeof path, "%s/kind%u", root, ++count);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/kind%u/rules.json", root, count);
+    snprintf(rules, sizeof rules,
+             "{\"format\": \"guardcache-rules/1\", \"name\": \"kind%u\", \"text\": [{\"path\": \"module\", \"kind\": \"drop\","
+             " \"pattern\": \"a(?=b)\"}]}", count);
+    int file = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(file, rules, strlen(rules)), (ssize_t)strlen(rules));
+    close(file);
+    gcache_status status = gcache_kinds_load(root, NULL, NULL, error);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+    rmdir(root);
+    return status;
+}
+
 /* Lets one allocation after the other fail until the attempt needs no more of them. */
 static void
 try_every_failure(attempt_fn attempt)
@@ -208,6 +238,13 @@ test_reading(void **state)
 {
     (void)state;
     try_every_failure(read_it);
+}
+
+static void
+test_loading(void **state)
+{
+    (void)state;
+    try_every_failure(load_it);
 }
 
 static void
@@ -260,6 +297,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_one_key),
         cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_loading),
         cmocka_unit_test(test_building),
         cmocka_unit_test(test_writing),
         cmocka_unit_test(test_looking),

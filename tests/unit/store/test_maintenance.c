@@ -293,12 +293,16 @@ test_gc_by_target_age_and_namespace(void **state)
     assert_int_equal(look(store, 12, 1, 10000), GCI_FOUND);
     options.dry_run = false;
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+    assert_int_equal(named.count, 5 + 5);
     assert_int_equal(collected.entries, 5);
     assert_int_equal(look(store, 12, 1, 10000), GCI_EVICTED);
     assert_int_equal(look(store, 2, 1, 10000), GCI_FOUND);
 
-    options = (gcache_gc_options){ .target_bytes = stats_of(store).bytes / 2 };
+    named = (struct named){ 0 };
+    options = (gcache_gc_options){ .target_bytes = stats_of(store).bytes / 2, .victim = name_victim, .state = &named };
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+    assert_int_equal(named.count, collected.entries);
+    assert_true(named.bytes > 0);
     assert_true(collected.entries >= 5 && collected.entries < 10);
     assert_true(collected.left_bytes <= options.target_bytes);
     assert_int_equal(collected.left_bytes, measure(*state));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import inspect
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,16 @@ from types import CodeType
 _CONSTANTS = frozenset(dis.hasconst)
 _NAMES = frozenset(dis.hasname)
 _GLOBALS = frozenset(dis.opmap[name] for name in ("LOAD_GLOBAL", "LOAD_NAME") if name in dis.opmap)
+
+# The others say nothing about the code; numba changes some while a profiler looks on.
+_FLAGS = (
+    inspect.CO_VARARGS
+    | inspect.CO_VARKEYWORDS
+    | inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE
+    | inspect.CO_ITERABLE_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
+)
 
 # Where the lowest bit of the argument of LOAD_GLOBAL says something else.
 _PUSHES_NULL = sys.version_info >= (3, 11)
@@ -43,7 +54,7 @@ def take_apart(code: CodeType) -> Parts:
     read = _Numbers()
     slots = _Numbers()
     told: list[object] = [
-        code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags,
+        code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _FLAGS,
         code.co_varnames, code.co_cellvars, code.co_freevars, code.co_exceptiontable,
     ]  # fmt: skip
     for step in dis.get_instructions(code):

@@ -14,7 +14,7 @@ import llvmlite
 import llvmlite.binding
 import numba
 import numpy as np
-from numba.core import compiler, config, sigutils
+from numba.core import compiler, config, entrypoints, sigutils
 
 from guardcache import Graph
 from guardcache._values import Value
@@ -49,6 +49,8 @@ class Describer:
 
     def describe(self, dispatcher: Any, signature: Any) -> tuple[Graph, tuple[FunctionType, ...]]:
         """Also the functions it has told, the dispatcher's own first. `Unkeyed` says why it can't."""
+        # Extensions that come as packages of their own; else they would be there only after the first compile.
+        entrypoints.init_all()
         if dispatcher._compiler.pipeline_class is not compiler.Compiler:
             raise Unkeyed("it has a compiler pipeline of its own")
         walk = Walk(self.history.check)
@@ -87,8 +89,13 @@ def _signature(walk: Walk, signature: Any) -> Value:
 
 
 def environment(codegen: Any) -> dict[str, Value]:
+    return {**_versions(), **_machine(codegen), "format": _FORMAT}
+
+
+@lru_cache(maxsize=8)
+def _machine(codegen: Any) -> dict[str, Value]:
     triple, cpu, features = codegen.magic_tuple()
-    return {**_versions(), "triple": triple, "cpu": cpu, "cpu features": features, "format": _FORMAT}
+    return {"triple": triple, "cpu": cpu, "cpu features": features}
 
 
 @lru_cache(maxsize=1)

@@ -21,6 +21,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment, lookup_environment
 from numba.core.funcdesc import FunctionDescriptor
+from numba.core.runtime import rtsys
 
 from guardcache.llvm import _elf
 from guardcache.numba import _lines
@@ -58,12 +59,14 @@ class Stored(NamedTuple):
 
 
 def dump(result: CompileResult | None, functions: Sequence[FunctionType]) -> bytes:
-    """`functions` are those that were told, the one that was compiled first. `CannotStore` says why it can't."""
+    """`functions` are those that were told, the one that was compiled first; none of what couldn't be told.
+    `CannotStore` says why it can't, if there is more to say.
+    """
     if result is None:
         raise CannotStore("numba had it already")
     _check(result)
     if not functions:
-        raise CannotStore("it couldn't be told")
+        raise CannotStore
     library, _, (code, bitcode) = result.library.serialize_using_object_code()
     _check_symbols(_elf.Object(code))
     stored = Stored(
@@ -152,6 +155,7 @@ def load(payload: bytes | memoryview, functions: Sequence[FunctionType], context
     for initialise in stored.reload_init:
         initialise()
     object = _elf.Object(stored.object)
+    _prepare(context, object)
     rename = Names(stored.descriptor, function, object.strong())
     library = LoadedLibrary(context.codegen(), rename(stored.library), object.renamed(rename), stored.bitcode, rename)
     library.put_in(rename(name) for name in object.defined())
@@ -181,6 +185,25 @@ def load(payload: bytes | memoryview, functions: Sequence[FunctionType], context
         _put_in_generator(stored, rename, context, library)
     _lines.moved(object, stored.lines, functions)
     return result
+
+
+def _prepare(context: Any, object: _elf.Object) -> None:
+    """Sees to it that there is all that the object refers to: the engine would end the process where something isn't.
+
+    What numba has ready when it is imported, and its runtime, suffice as a rule. The rest comes with everything that
+    numba needs to compile, which takes longer than all else of a hit.
+    """
+    rtsys.initialize(context)
+    if _missing(context, object):
+        context.refresh()
+        if missing := _missing(context, object):
+            raise LookupError(f"it refers to {missing[0]}, which isn't there")
+
+
+def _missing(context: Any, object: _elf.Object) -> list[str]:
+    engine = context.codegen()._engine
+    undefined = object.undefined()
+    return [name for name in undefined if not engine.is_symbol_defined(name) and not ll.address_of_symbol(name)]
 
 
 def _put_in_generator(stored: Stored, rename: Names, context: Any, library: LoadedLibrary) -> None:

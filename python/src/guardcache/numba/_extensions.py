@@ -6,13 +6,17 @@ Numba's own count by its version.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from types import FunctionType
 from typing import Any
 
+import numba
+from numba.core import imputils, types
 from numba.core.datamodel.registry import default_manager
 from numba.core.pythonapi import _boxers, _unboxers
+from numba.core.typing import templates
 from numba.core.typing.typeof import typeof_impl
 
 from guardcache._values import Value
@@ -20,7 +24,7 @@ from guardcache.numba import _packages
 from guardcache.numba._unkeyed import Unkeyed
 from guardcache.numba._values import Walk
 
-_OVERLOADS = ("_overload_func", "_definition_func")
+_NUMBA = os.path.dirname(numba.__file__) + os.sep
 
 
 class Extensions:
@@ -56,29 +60,49 @@ class Extensions:
 
 
 def _registries(contexts: Iterable[Any]) -> Iterator[Any]:
-    for context in contexts:
-        for registry in list(context._registries):
-            yield from (held for held in vars(registry).values() if isinstance(held, list))
+    """The contexts have theirs only after the first compile; what `numba.extending` adds to is there from the start."""
+    registries = [registry for context in contexts for registry in context._registries]
+    for registry in dict.fromkeys((templates.builtin_registry, imputils.builtin_registry, *registries)):
+        yield from (held for held in vars(registry).values() if isinstance(held, list))
     yield from (default_manager._handlers, _boxers.functions, _unboxers.functions, typeof_impl.registry)
 
 
-def _foreign(registered: Any) -> Iterator[Any]:
-    """What of a registered item isn't numba's: the item, what it was made from, or what numba has wrapped."""
-    item = registered[0] if isinstance(registered, tuple) else registered
-    if isinstance(item, type):
-        item = next((getattr(item, name) for name in _OVERLOADS if name in vars(item)), item)
-    if not isinstance(item, (type, FunctionType)):
-        return
-    if not _numbas(item):
-        yield item
-    elif isinstance(item, FunctionType):
-        cells = (cell.cell_contents for cell in item.__closure__ or ())
-        yield from (inner for inner in cells if isinstance(inner, FunctionType) and not _numbas(inner))
+def _foreign(registered: Any) -> Iterable[Any]:
+    """What of a registered item isn't numba's: what it was made from, or what numba has wrapped in it."""
+    if type(registered) is tuple:
+        typing = registered[-1]
+        if type(typing) is types.Function:
+            return [found for template in typing.templates for found in _foreign(template)]
+        registered = registered[0]
+    if isinstance(registered, type):
+        author = registered.__dict__.get("_overload_func") or registered.__dict__.get("_definition_func")
+        if author is None:
+            return [class_ for class_ in (registered, *registered.__bases__) if not _KNOWN[class_.__module__]]
+        registered = author.__func__ if isinstance(author, staticmethod) else author
+    if not isinstance(registered, FunctionType):
+        return ()
+    if not _numbas(registered):
+        return (registered,)
+    wrapped = (cell.cell_contents for cell in registered.__closure__ or ())
+    return [inner for inner in wrapped if isinstance(inner, FunctionType) and not _numbas(inner)]
 
 
-def _numbas(item: Any) -> bool:
-    module = item.__module__ or ""
-    return (module.startswith("numba.") and not module.startswith("numba.tests.")) or module == "builtins"
+class _Known(dict[str | None, bool]):
+    """Of modules: whether what is in them goes by a version that every key has anyway."""
+
+    def __missing__(self, module: str | None) -> bool:
+        package = (_packages.version(module) or "").partition(" ")[0]
+        known = self[module] = package in ("python", "numba", "numpy", "llvmlite")
+        return known
+
+
+_KNOWN = _Known()
+
+
+def _numbas(function: FunctionType) -> bool:
+    """Some of numba's own are made by ``exec``, and have no module."""
+    module: str | None = function.__module__
+    return _KNOWN[module] or (module is None and function.__code__.co_filename.startswith(_NUMBA))
 
 
 def _tell(extension: Any, name: str) -> Value:

@@ -92,7 +92,6 @@ class _Call:
                 self._warn(self._handover.refused)
 
     def _describe(self) -> Graph:
-        self._dispatcher.targetctx.refresh()
         try:
             graph, self._functions = self._describer.describe(self._dispatcher, self._signature)
         except Unkeyed as unkeyed:
@@ -106,8 +105,8 @@ class _Call:
         try:
             return entry_point, Compiled(_entries.dump(result, self._functions))
         except _entries.CannotStore as reason:
-            self._handover.refused = str(reason)
-            return entry_point, Compiled(b"", do_not_store=str(reason))
+            self._handover.refused = str(reason) or self._handover.refused
+            return entry_point, Compiled(b"", do_not_store=self._handover.refused)
 
     def _load(self, hit: Hit) -> Any:
         self._handover.ready = _entries.load(hit.payload, self._functions, self._dispatcher.targetctx)

@@ -1,0 +1,184 @@
+"""What decides what XLA makes of a module, as a description: the module's text, options, flags, devices.
+
+JAX's own key is one hash of all that. Here each option and flag is a field of its own, so that a miss can name the one
+that differs. What JAX leaves out of its key stays out: source locations, flags that only dump or log. What names things
+stays out too, by the rules of the kind ``stablehlo``: functions that are renamed share.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import jaxlib.version
+from jax._src import cache_key as _cache_key
+from jax._src import config
+
+from guardcache import Graph
+from guardcache._classes import NamedTuple
+
+# JAX's functions are partly without types.
+cache_key: Any = _cache_key
+
+# Where XLA keeps tables of its own, and how much it logs: neither changes what it makes.
+_NO_CONTENT = ("xla_gpu_per_fusion_autotune_cache_dir", "xla_gpu_kernel_cache_file", "xla_detailed_logging")
+
+# Attributes of JAX's compile options that say something, by who has them.
+_COMPILE_OPTIONS = (
+    "num_replicas",
+    "num_partitions",
+    "parameter_is_tupled_arguments",
+    "profile_version",
+    "compile_portable_executable",
+)
+_BUILD_OPTIONS = (
+    "use_spmd_partitioning",
+    "use_auto_spmd_partitioning",
+    "use_shardy_partitioner",
+    "optimization_level",
+    "exec_time_optimization_effort",
+    "memory_fitting_level",
+    "memory_fitting_effort",
+)
+
+# Constants from this size on stand in the text by their hash.
+_LARGE_CONSTANT = re.compile(r'"0x([0-9A-Fa-f]{4096,})"')
+_LARGE_TEXT = 1 << 16
+
+# Options are few in a process; a program that makes them up endlessly must not fill its memory with them.
+_REMEMBERED = 1024
+
+
+class _Options(NamedTuple):
+    options: dict[str, Any]
+    flags: dict[str, Any]
+    others: str
+    """The hash of those that have no name here."""
+
+
+_options: dict[tuple[Any, ...], _Options] = {}
+_environments: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+
+def describe(module: Any, devices: Any, options: Any, backend: Any) -> Graph:
+    """The arguments are those of JAX's `cache_key.get`."""
+    graph = Graph("stablehlo")
+    graph.component("module", _module_text(module))
+    described = _describe_options(options, backend.platform)
+    graph.component("options", described.options)
+    graph.component("flags", described.flags)
+    graph.component("other_options", described.others)
+    graph.component("environment", _environment(devices, backend))
+    for name, value in _asked_for(module):
+        graph.component(name, value)
+    return graph
+
+
+def _module_text(module: Any) -> str:
+    if config.remove_custom_partitioning_ptr_from_cache_key.value:
+        module = cache_key._remove_callbacks(module.operation.clone(), cache_key.IgnoreCallbacks.CUSTOM_PARTITIONING)
+    text: str = module.operation.get_asm(enable_debug_info=False, assume_verified=True)
+    return _LARGE_CONSTANT.sub(_hashed, text) if len(text) > _LARGE_TEXT else text
+
+
+def _hashed(constant: re.Match[str]) -> str:
+    return f'"sha256:{hashlib.sha256(constant[1].encode()).hexdigest()}"'
+
+
+def _asked_for(module: Any) -> Iterator[tuple[str, str]]:
+    """What counts only where the user asked for it."""
+    if config.compilation_cache_include_metadata_in_key.value:
+        text = module.operation.get_asm(enable_debug_info=True, assume_verified=True)
+        yield "metadata", hashlib.sha256(text.encode()).hexdigest()
+    if hook := cache_key.custom_hook():
+        yield "custom_hook", hook
+
+
+# ---- options and flags ----
+
+
+def _describe_options(options: Any, platform: str) -> _Options:
+    key = (options.SerializeAsString(), platform, *_given_flags())
+    found = _options.get(key)
+    if found is None:
+        if len(_options) >= _REMEMBERED:
+            _options.clear()
+        found = _options[key] = _read_options(options, platform)
+    return found
+
+
+def _read_options(given: Any, platform: str) -> _Options:
+    options = copy.deepcopy(given)
+    build = options.executable_build_options
+    debug = build.debug_options
+    flags = dict(_split(_given_flags()))
+    # What XLA has read of the flags counts, not how they were written.
+    flags |= _take(debug, [name for name in dir(debug) if name.startswith("xla_")])
+    flags |= dict(options.env_option_overrides)
+    options.env_option_overrides = []
+    named = _take(options, _COMPILE_OPTIONS) | _take(build, _BUILD_OPTIONS)
+    if build.fdo_profile:
+        named["fdo_profile"] = hashlib.sha256(build.fdo_profile).hexdigest()
+        build.fdo_profile = b""
+    rest = hashlib.sha256()
+    # On GPUs each process of a job has other devices, and all of them share.
+    cache_key._hash_serialized_compile_options(rest, options, strip_device_assignment=platform == "gpu")
+    counting = {name: _plain(value) for name, value in flags.items() if _counts(name)}
+    return _Options(named, counting, rest.hexdigest())
+
+
+def _take(holder: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The attributes, which are empty afterwards: what has a name needn't make the others differ."""
+    taken = {name: getattr(holder, name) for name in names if hasattr(holder, name)}
+    for name, value in taken.items():
+        if isinstance(value, (bool, int, float, str)):
+            setattr(holder, name, type(value)())
+    return taken
+
+
+def _plain(value: Any) -> bool | int | float | str:
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _given_flags() -> tuple[str, ...]:
+    """The user's flags, where JAX looks for them too."""
+    prefixes = ("--xla", *cache_key.get_flag_prefixes())
+    given = [*os.environ.get("XLA_FLAGS", "").split(), *os.environ.get("LIBTPU_INIT_ARGS", "").split()]
+    return (*given, *(argument for argument in sys.argv if argument.startswith(prefixes)))
+
+
+def _split(flags: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for flag in flags:
+        name, _, value = flag.lstrip("-").partition("=")
+        if _counts(name):
+            yield name, value
+
+
+def _counts(flag: str) -> bool:
+    return flag not in _NO_CONTENT and flag not in cache_key.env_override_flags_to_exclude_from_cache_key
+
+
+# ---- devices and versions ----
+
+
+def _environment(devices: Any, backend: Any) -> dict[str, Any]:
+    key = (backend.platform, backend.platform_version, *devices.flat)
+    found = _environments.get(key)
+    if found is None:
+        if len(_environments) >= _REMEMBERED:
+            _environments.clear()
+        topology = hashlib.sha256()
+        cache_key._hash_accelerator_config(topology, devices)
+        found = _environments[key] = {
+            "jax": jaxlib.version.__version__,
+            "platform": backend.platform,
+            "platform_version": backend.platform_version,
+            "devices": sorted({device.device_kind for device in devices.flat}),
+            "topology": topology.hexdigest(),
+        }
+    return found
