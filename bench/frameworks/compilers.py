@@ -49,10 +49,7 @@ class Bench:
                 "our_cold_s": cold["ours"]["seconds"],
                 "own_warm_s": warm["own"]["seconds"],
                 "our_warm_s": warm["ours"]["seconds"],
-                "equal": len(
-                    {run["digest"] for run in (*cold.values(), *warm.values())}
-                )
-                == 1,
+                "equal": len({run["digest"] for run in (*cold.values(), *warm.values())}) == 1,
             }
 
     def cold(self) -> dict[str, dict[str, Any]]:
@@ -65,9 +62,7 @@ class Bench:
         return self.fastest(run)
 
     def warm(self, change: str) -> dict[str, dict[str, Any]]:
-        return self.fastest(
-            lambda way, turn: self.run(way, self.copy(way, change, turn), change)
-        )
+        return self.fastest(lambda way, turn: self.run(way, self.copy(way, change, turn), change))
 
     def fastest(self, run: Any) -> dict[str, dict[str, Any]]:
         """The two ways take turns, so that both meet the same machine."""
@@ -75,9 +70,7 @@ class Bench:
         for turn in range(self.repeats):
             for way in WAYS:
                 one = run(way, turn)
-                found[way] = min(
-                    found.get(way, one), one, key=lambda told: float(told["seconds"])
-                )
+                found[way] = min(found.get(way, one), one, key=lambda told: float(told["seconds"]))
         return found
 
     def copy(self, way: str, change: str, turn: int) -> Path:
@@ -85,10 +78,7 @@ class Bench:
         copy = self.place / f"{way}-{change.replace(' ', '-')}-{turn}"
         if way == "ours" and change == "other machine":
             file = self.place / "carried"
-            with (
-                guardcache.open(self.place / way) as here,
-                guardcache.open(copy) as there,
-            ):
+            with guardcache.open(self.place / way) as here, guardcache.open(copy) as there:
                 here.export(file)
                 there.import_(file)
         elif (self.place / way).exists():
@@ -96,14 +86,7 @@ class Bench:
         return copy
 
     def run(self, way: str, directory: Path, change: str) -> dict[str, Any]:
-        command = [
-            sys.executable,
-            str(PROCESS),
-            self.framework,
-            way,
-            str(directory),
-            change,
-        ]
+        command = [sys.executable, str(PROCESS), self.framework, way, str(directory), change]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}:\n{done.stderr[-3000:]}")
@@ -123,9 +106,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--framework", choices=CASES, action="append")
     wanted = parser.parse_args()

@@ -30,24 +30,14 @@ class Iree:
         import iree_cache
 
         self.example = iree_cache
-        self.modules = [
-            self.source(change, width, layers)
-            for width in (16, 32, 64)
-            for layers in (1, 3)
-        ]
+        self.modules = [self.source(change, width, layers) for width in (16, 32, 64) for layers in (1, 3)]
 
     def source(self, change: str, width: int, layers: int) -> tuple[int, str]:
         text = self.example.network(f"net_{width}_{layers}", width, layers)
         if change == "renamed":
-            text = (
-                text.replace("%d", "%dense_")
-                .replace("%t", "%tanh_")
-                .replace("%w", "%weights")
-            )
+            text = text.replace("%d", "%dense_").replace("%t", "%tanh_").replace("%w", "%weights")
         if change == "moved":
-            text = "// Some lines more.\n" * 7 + text.replace(
-                "xf32>\n", 'xf32> loc("elsewhere.py":70:1)\n'
-            )
+            text = "// Some lines more.\n" * 7 + text.replace("xf32>\n", 'xf32> loc("elsewhere.py":70:1)\n')
         return width, text
 
     def use(self, way: str, directory: str) -> Iterator[Call]:
@@ -57,11 +47,7 @@ class Iree:
             "extra_args": ["--iree-llvmcpu-target-cpu=host"],
         }
         self.compiler = self.example.IreeCompiler(directory) if way == "ours" else None
-        compile = (
-            self.compiler.compile
-            if self.compiler
-            else self.example.iree.compiler.compile_str
-        )
+        compile = self.compiler.compile if self.compiler else self.example.iree.compiler.compile_str
 
         def call(text: str, width: int) -> Any:
             return self.example.run(compile(text, **options), width)
@@ -82,14 +68,8 @@ class OpenVino:
         self.compiler: Any = None
         self.from_cache = 0
         if change == "moved":
-            openvino_cache.network(
-                8, 20
-            )  # so that whatever is numbered has other numbers
-        self.models = [
-            openvino_cache.network(width, layers)
-            for width in (64, 128, 192)
-            for layers in (8, 24)
-        ]
+            openvino_cache.network(8, 20)  # so that whatever is numbered has other numbers
+        self.models = [openvino_cache.network(width, layers) for width in (64, 128, 192) for layers in (8, 24)]
         for place, model in enumerate(self.models):
             model.set_friendly_name(f"net_{place}")
             if change == "renamed":
@@ -118,18 +98,10 @@ class OpenVino:
 
     def run(self, model: Any, compiled: Any) -> bytes:
         shape = (4, model.inputs[0].partial_shape[1].get_length())
-        return bytes(
-            compiled(np.random.default_rng(1).standard_normal(shape, dtype=np.float32))[
-                0
-            ].tobytes()
-        )
+        return bytes(compiled(np.random.default_rng(1).standard_normal(shape, dtype=np.float32))[0].tobytes())
 
     def hits(self) -> int | None:
-        return (
-            self.compiler.adapter.statistics().hits
-            if self.compiler
-            else self.from_cache
-        )
+        return self.compiler.adapter.statistics().hits if self.compiler else self.from_cache
 
 
 class OnnxRuntime:
@@ -140,11 +112,7 @@ class OnnxRuntime:
 
         self.example = onnxruntime_cache
         self.sessions: Any = None
-        self.models = [
-            self.source(change, layers, width)
-            for width in (256, 512)
-            for layers in (4, 8)
-        ]
+        self.models = [self.source(change, layers, width) for width in (256, 512) for layers in (4, 8)]
 
     def source(self, change: str, layers: int, width: int) -> tuple[int, bytes]:
         model = self.example.onnx.load_from_string(self.example.network(layers, width))
@@ -154,24 +122,16 @@ class OnnxRuntime:
                 node.doc_string = "elsewhere.py, line 70"
             if change == "renamed":
                 for names in (node.input, node.output):
-                    names[:] = [
-                        f"inner_{name}" if name[0] in "wm" else name for name in names
-                    ]
+                    names[:] = [f"inner_{name}" if name[0] in "wm" else name for name in names]
         return width, bytes(model.SerializeToString())
 
     def use(self, way: str, directory: str) -> Iterator[Call]:
         if way == "ours":
             self.sessions = self.example.OnnxSessions(directory)
-        make = (
-            self.sessions.session
-            if self.sessions
-            else self.example.onnxruntime.InferenceSession
-        )
+        make = self.sessions.session if self.sessions else self.example.onnxruntime.InferenceSession
 
         def call(model: bytes, width: int) -> Any:
-            numbers = np.random.default_rng(1).standard_normal(
-                (4, width), dtype=np.float32
-            )
+            numbers = np.random.default_rng(1).standard_normal((4, width), dtype=np.float32)
             return make(model).run(None, {"x": numbers})[0].tobytes()
 
         return (partial(call, model, width) for width, model in self.models)
@@ -180,11 +140,7 @@ class OnnxRuntime:
         return self.sessions.adapter.statistics().hits if self.sessions else None
 
 
-FRAMEWORKS: dict[str, Callable[[str], Any]] = {
-    "iree": Iree,
-    "openvino": OpenVino,
-    "onnxruntime": OnnxRuntime,
-}
+FRAMEWORKS: dict[str, Callable[[str], Any]] = {"iree": Iree, "openvino": OpenVino, "onnxruntime": OnnxRuntime}
 
 
 def main() -> None:
@@ -192,24 +148,10 @@ def main() -> None:
     programs = FRAMEWORKS[framework](change)
     began = time.perf_counter()
     calls = list(enumerate(programs.use(way, directory)))
-    results = {
-        place: call()
-        for place, call in (reversed(calls) if change == "reordered" else calls)
-    }
+    results = {place: call() for place, call in (reversed(calls) if change == "reordered" else calls)}
     seconds = time.perf_counter() - began
-    digest = hashlib.sha256(
-        b"".join(results[place] for place in range(len(calls)))
-    ).hexdigest()
-    print(
-        json.dumps(
-            {
-                "seconds": seconds,
-                "hits": programs.hits(),
-                "total": len(calls),
-                "digest": digest,
-            }
-        )
-    )
+    digest = hashlib.sha256(b"".join(results[place] for place in range(len(calls)))).hexdigest()
+    print(json.dumps({"seconds": seconds, "hits": programs.hits(), "total": len(calls), "digest": digest}))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 
 Each way begins with an empty directory and a cold process; then, for each change, processes that find what it stored.
 Rows are JSON, a line each. Times are of all first calls together, from the choice of the cache on (so with the import
-of guardcache) to the last result; of several processes the fastest counts.
+of guardcache) to the last result; of several processes the fastest counts. The time of processors beside it says more on
+a machine that has other work.
 
 This file doesn't import JAX, whose name it has: processes of their own do (jax_runs/process.py).
 """
@@ -47,24 +48,16 @@ class Bench:
         for change in CHANGES:
             yield self._row(change, cold, stored)
 
-    def _row(
-        self, change: str, cold: dict[str, dict[str, Any]], stored: dict[str, Path]
-    ) -> dict[str, Any]:
+    def _row(self, change: str, cold: dict[str, dict[str, Any]], stored: dict[str, Path]) -> dict[str, Any]:
         source = self._source(change)
         warm: dict[str, dict[str, Any]] = {}
         # The two take turns, so that both meet the same machine.
         for turn in range(self.repeats):
             for way in WAYS:
                 directory = self._copy(change, way, stored[way], turn)
-                found = self._run(
-                    source,
-                    way,
-                    directory,
-                    "reversed" if change == "reordered" else "forward",
-                )
-                warm[way] = min(
-                    warm.get(way, found), found, key=lambda run: run["seconds"]
-                )
+                found = self._run(source, way, directory, "reversed" if change == "reordered" else "forward")
+                best = warm.setdefault(way, found)
+                warm[way] = found | {name: min(best[name], found[name]) for name in ("seconds", "cpu_seconds")}
         return {
             "framework": "jax",
             "case": self.case,
@@ -76,8 +69,9 @@ class Bench:
             "our_cold_s": cold["ours"]["seconds"],
             "own_warm_s": warm["own"]["seconds"],
             "our_warm_s": warm["ours"]["seconds"],
-            "equal": len({run["digest"] for run in (*cold.values(), *warm.values())})
-            == 1,
+            "own_warm_cpu_s": warm["own"]["cpu_seconds"],
+            "our_warm_cpu_s": warm["ours"]["cpu_seconds"],
+            "equal": len({run["digest"] for run in (*cold.values(), *warm.values())}) == 1,
         }
 
     def _source(self, change: str) -> Path:
@@ -110,9 +104,7 @@ class Bench:
         shutil.copytree(kept, stored)
         return stored
 
-    def _run(
-        self, source: Path, way: str, directory: Path, order: str = "forward"
-    ) -> dict[str, Any]:
+    def _run(self, source: Path, way: str, directory: Path, order: str = "forward") -> dict[str, Any]:
         command = [
             sys.executable,
             "-P",
@@ -148,9 +140,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--case", choices=CASES, action="append")
     wanted = parser.parse_args()

@@ -50,9 +50,7 @@ def digest(results: list[Any]) -> str:
 def main() -> None:
     programs, case, way, directory, order = sys.argv[1:]
     counted: dict[str, int] = {}
-    monitoring.register_event_listener(
-        lambda event, **_: counted.update({event: counted.get(event, 0) + 1})
-    )
+    monitoring.register_event_listener(lambda event, **_: counted.update({event: counted.get(event, 0) + 1}))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     jax.devices()
@@ -65,9 +63,7 @@ def main() -> None:
     use(way, directory)
     numbered = list(enumerate(calls))
     results: dict[int, Any] = {}
-    for place, (function, arguments) in (
-        reversed(numbered) if order == "reversed" else numbered
-    ):
+    for place, (function, arguments) in reversed(numbered) if order == "reversed" else numbered:
         results[place] = jax.block_until_ready(jax.jit(function)(*arguments))
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
 

@@ -102,16 +102,11 @@ def flax_models() -> Iterator[Call]:
             x = x + nn.MultiHeadDotProductAttention(num_heads=4)(nn.LayerNorm()(x))
             return x + nn.Dense(64)(nn.gelu(nn.Dense(256)(nn.LayerNorm()(x))))
 
-    inputs = {
-        Step_Mlp: numbers(8, 64),
-        Step_Cnn: numbers(4, 16, 16, 3),
-        Step_Block: numbers(2, 16, 64),
-    }
+    inputs = {Step_Mlp: numbers(8, 64), Step_Cnn: numbers(4, 16, 16, 3), Step_Block: numbers(2, 16, 64)}
     for kind, x in inputs.items():
         model = kind()
         parameters = jax.tree.map(
-            lambda leaf: numbers(*leaf.shape) * np.float32(0.1),
-            jax.eval_shape(model.init, jax.random.key(0), x),
+            lambda leaf: numbers(*leaf.shape) * np.float32(0.1), jax.eval_shape(model.init, jax.random.key(0), x)
         )
         yield model.apply, (parameters, x)
         yield _gradient_of(model), (parameters, x)
@@ -128,8 +123,7 @@ def equinox_models() -> Iterator[Call]:
     import equinox as eqx
 
     shapes: Any = jax.eval_shape(
-        lambda key: eqx.filter(eqx.nn.MLP(16, 4, 64, 3, key=key), eqx.is_array),
-        jax.random.key(0),
+        lambda key: eqx.filter(eqx.nn.MLP(16, 4, 64, 3, key=key), eqx.is_array), jax.random.key(0)
     )
     mlp = eqx.nn.MLP(16, 4, 64, 3, key=jax.random.key(0))
     _, static = eqx.partition(mlp, eqx.is_array)
@@ -139,9 +133,7 @@ def equinox_models() -> Iterator[Call]:
         return jax.vmap(eqx.combine(weights, static))(x)
 
     def step_train(weights: Any, x: Any) -> Any:
-        return jax.grad(lambda w: (jax.vmap(eqx.combine(w, static))(x) ** 2).mean())(
-            weights
-        )
+        return jax.grad(lambda w: (jax.vmap(eqx.combine(w, static))(x) ** 2).mean())(weights)
 
     yield step_forward, (weights, numbers(8, 16))
     yield step_train, (weights, numbers(8, 16))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 from guardcache import _native
+from guardcache._classes import NamedTuple
 from guardcache._graph import Graph
 
 Subject: TypeAlias = Union[Graph, str]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from guardcache import _native
+from guardcache._classes import NamedTuple
 
 
 class FingerprintLine(NamedTuple):

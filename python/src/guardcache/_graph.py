@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from guardcache import _native
+from guardcache._classes import NamedTuple
 from guardcache._rules import Rules
 from guardcache._values import Node, Value
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import SupportsIndex
 
 from guardcache import _native
+from guardcache._classes import Record
 from guardcache._values import Hints
 
 _TRUE, _RAISES = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """What a guard list says about hints; true if all guards hold."""
 
     holds: bool

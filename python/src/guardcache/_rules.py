@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from guardcache import _native
+from guardcache._classes import NamedTuple
 
 
 class Rule(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias, Union
 
 from guardcache import _native
+from guardcache._classes import Record, field
 
 
 class SigningAlgorithm(enum.IntEnum):
@@ -20,8 +20,7 @@ class SigningAlgorithm(enum.IntEnum):
     """A private key signs, and whoever has only the public one verifies."""
 
 
-@dataclass(frozen=True, slots=True)
-class SigningKey:
+class SigningKey(Record):
     """A key that entries are signed with, or only verified. Its secret isn't part of its `repr`."""
 
     id: str

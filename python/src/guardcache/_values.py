@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from typing import TYPE_CHECKING, NamedTuple, SupportsFloat, SupportsIndex, TypeAlias, Union
+from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex, TypeAlias, Union
+
+from guardcache._classes import NamedTuple
 
 if TYPE_CHECKING:
     from guardcache._fingerprint import Fingerprint

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import in_ns
 from guardcache._cache.results import Buffer
+from guardcache._classes import NamedTuple
 
 
 class Blob(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Unpack
 
@@ -12,13 +11,13 @@ from guardcache import _native
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import CompileAsked, Variant, make_compile_request, variant_of
 from guardcache._cache.results import Attachment, Buffer, Hit, Miss, Reason, make_hit, make_miss
+from guardcache._classes import Record, field
 from guardcache._errors import NotStoredWarning
 from guardcache._graph import Graph
 from guardcache._values import Hints
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Record):
     """What a compile function gives: the code, and what it assumed."""
 
     payload: Buffer
@@ -42,7 +41,6 @@ class Compiled:
     """Whatever else the compile made, for who called: it isn't stored."""
 
 
-@dataclass(frozen=True, slots=True)
 class Fresh(Compiled):
     """What was compiled just now, whatever became of storing it."""
 
@@ -127,7 +125,7 @@ class Call:
 
 
 def _fresh_of(compiled: Compiled, key: str, reason: Reason, note: str, compile_ns: int) -> Fresh:
-    given = {name: getattr(compiled, name) for name in Compiled.__dataclass_fields__}
+    given = {name: getattr(compiled, name) for name in Compiled._fields}
     return Fresh(**{**given, "compile_ns": compile_ns}, key=key, reason=reason, note=note)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from guardcache import _native
 from guardcache._cache.results import Reason
+from guardcache._classes import NamedTuple
 
 _logger = logging.getLogger("guardcache")
 

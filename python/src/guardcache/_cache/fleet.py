@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import SECOND_NS, Progress, in_ns
 from guardcache._cache.results import Buffer, Reason
+from guardcache._classes import NamedTuple, Record
 from guardcache._errors import ArgumentError, BusyError
 
 # A wait that may be long lets Python look for signals so often.
@@ -20,8 +19,7 @@ _SIGNAL_SECONDS = 0.5
 _SHARE_SECONDS = 1200.0
 
 
-@dataclass(frozen=True, slots=True)
-class TierState:
+class TierState(Record):
     """A tier as it stands, and what this cache has asked of it."""
 
     name: str
@@ -33,7 +31,6 @@ class TierState:
     """``asked``, ``hits``, ``misses``, ``timeouts``, ``published``, ...: of `guardcache/fleet.h`."""
 
 
-@dataclass(frozen=True, slots=True)
 class TierAnswer(TierState):
     """The same, after it was asked whether it is there; true if it answered."""
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import Progress, in_ns
+from guardcache._classes import NamedTuple, Record
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Record):
     path: str
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Record):
     """What `Cache.verify` found; true if the cache is whole."""
 
     keys: int

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, Unpack
+from typing import TypeAlias, Unpack
 
 from guardcache._cache.compiles import Call, Compiled, Fresh
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import EachAsked, make_each_request, variant_of
 from guardcache._cache.results import Hit
+from guardcache._classes import NamedTuple, Record
 from guardcache._graph import Graph
 from guardcache._values import Hints
 
@@ -62,8 +62,7 @@ class Summary(NamedTuple):
     """``2,000 modules, 1,990 hits (99.5 %), compiled in 1.2 s, saved 41.0 s``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Many:
+class Many(Record):
     """Of each module, in the order they came in, a `Hit`, what was compiled, an exception, or None: it wasn't begun."""
 
     outcomes: tuple[Hit | Fresh | Exception | None, ...]

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Unpack
 
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import Chosen, Selected, make_query
 from guardcache._cache.results import Reason
+from guardcache._classes import Record
 
 Form: TypeAlias = Literal["text", "prometheus"]
 Top: TypeAlias = Literal["misses", "keys", "guards"]
@@ -22,8 +22,7 @@ _TOPS: dict[str, int] = {"misses": 0, "keys": 1, "guards": 2}
 _FORMS: dict[str, int] = {"text": _TEXT, "prometheus": _PROMETHEUS}
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(Record):
     """An entry of the journal. Texts are empty where there is nothing to say."""
 
     at_ns: int

@@ -6,9 +6,10 @@ import difflib
 import enum
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict, Union, cast
+from typing import TYPE_CHECKING, TypeAlias, Union, cast
 
 from guardcache import _native
+from guardcache._classes import NamedTuple, TypedDict
 from guardcache._signing import Signing
 from guardcache._tier import Tier
 

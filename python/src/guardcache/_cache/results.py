@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
 from guardcache import _native
+from guardcache._classes import Record, field
 from guardcache._guards import Verdict
 
 Buffer: TypeAlias = Union[bytes, bytearray, memoryview]
@@ -39,8 +39,7 @@ class Reason(enum.StrEnum):
         return dict(_native.reasons()).get(self.value, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Record):
     """A stored candidate whose guards hold. Always true."""
 
     key: str
@@ -72,8 +71,7 @@ class Hit:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(Record):
     """Nothing stored holds. Always false."""
 
     key: str
@@ -87,8 +85,7 @@ class Miss:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Inserted:
+class Inserted(Record):
     """What became of an insert; true if the entry is in the cache now."""
 
     stored: bool
@@ -107,8 +104,7 @@ class Inserted:
         return self.stored
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Record):
     """A named file that belongs to an entry. `name` is a relative path below the directory given to `Cache.place`."""
 
     name: str
@@ -116,8 +112,7 @@ class Attachment:
     executable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record):
     """What a stored entry says about itself."""
 
     key: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import NamedTuple, cast
+from typing import cast
 
 from guardcache import _native
 from guardcache._cache.options import CacheOptions, Trust
+from guardcache._classes import NamedTuple
 from guardcache._signing import make_key
 
 

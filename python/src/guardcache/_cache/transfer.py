@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from guardcache import _native
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import Progress
 from guardcache._cache.results import Buffer
+from guardcache._classes import NamedTuple
 
 TakeArtifact: TypeAlias = Callable[[str, str, bytes], object]
 """Gets the kind, name and bytes of an artifact of the caller's own kind."""

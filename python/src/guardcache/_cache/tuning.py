@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from guardcache import _native
 from guardcache._cache.handle import Handle
+from guardcache._classes import NamedTuple, Record, field
 
 Benchmark: TypeAlias = Callable[[], Sequence[float]]
 
@@ -47,8 +47,7 @@ class Kernel(NamedTuple):
     here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Best:
+class Best(Record):
     """What tuning found for a kernel."""
 
     config: Mapping[str, str] = field(default_factory=dict)
@@ -63,8 +62,7 @@ class Best:
     """Of the compiled kernel, if known."""
 
 
-@dataclass(frozen=True, slots=True)
-class BestFound:
+class BestFound(Record):
     """What became of looking for a kernel's best configuration; true if there is one to use."""
 
     verdict: str

@@ -8,11 +8,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import guardcache
 from guardcache import Cache, Compiled, Durability, Error, Graph, Hints, Hit, Variant
+from guardcache._classes import Record
 from guardcache.adapter.records import BYPASS, HIT, MISS, Counts, Lookup, Statistics
 
 log = logging.getLogger("guardcache.adapter")
@@ -24,8 +24,7 @@ T = TypeVar("T")
 Listener = Callable[[Lookup], object]
 
 
-@dataclass(slots=True, kw_only=True)
-class Task:
+class Task(Record):
     """What is to be compiled, and how its result may be used; but for `describe` as in `Cache.get_or_compile`."""
 
     describe: Callable[[], Graph]
@@ -64,7 +63,7 @@ class Task:
 
     def options(self) -> dict[str, Any]:
         """As `Cache.get_or_compile` takes them: what nobody set isn't there."""
-        given = {name: getattr(self, name) for name in self.__slots__ if name not in ("describe", "hints")}
+        given = {name: getattr(self, name) for name in self._fields if name not in ("describe", "hints")}
         return {name: value for name, value in given.items() if value}
 
 

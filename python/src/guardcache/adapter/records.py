@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+
+from guardcache._classes import NamedTuple
 
 HIT, MISS, BYPASS = "hit", "miss", "bypass"
 

@@ -16,7 +16,9 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
+
+from guardcache._classes import NamedTuple
 
 _ABSENT = object()
 

@@ -10,12 +10,13 @@ import copy
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jax._src import compilation_cache, compiler, config, distributed, monitoring, traceback_util, util
 from jax._src.interpreters import mlir
 
 from guardcache import Compiled, Graph, Hit
+from guardcache._classes import NamedTuple
 from guardcache.adapter import Adapter, Patches, Task
 from guardcache.jax._describe import describe
 from guardcache.jax._store import CALLBACKS, Verification, compiled_of
