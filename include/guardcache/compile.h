@@ -134,8 +134,8 @@ typedef struct gcache_compile gcache_compile;
  * The first half of gcache_get_or_compile_with: looks up and, on a miss, takes the lease or waits for whoever holds it, and
  * looks again. graph, hints, what options point to and *out_result have to stay until the end. state goes to post_load,
  * keep_waiting and gcache_compiled.release. GCACHE_HIT: *out_result is a stored candidate. GCACHE_MISS: compile now, in this
- * thread, and end it; *out_result says why. Else as gcache_get_or_compile_with, with GCACHE_ERROR_ARGUMENT also if this thread
- * is compiling the same already. *out_compile is NULL unless it is a miss. A process that dies before the end loses the lease.
+ * thread, and end it; *out_result says why. Else as gcache_get_or_compile_with, with GCACHE_ERROR_ARGUMENT also if this thread is
+ * compiling the same already. *out_compile is NULL unless it is a miss. A process that dies before the end loses the lease.
  */
 GCACHE_API gcache_status gcache_compile_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                               gcache_compile_options const *options, void *state,
