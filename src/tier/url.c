@@ -15,6 +15,8 @@
 #define PORT_MAX 65535
 /* Redis has 16 databases unless its configuration says otherwise. */
 #define DATABASE_MAX 65535
+/* What reading takes of a whole setting: a file of a megabyte is refused, and so is what it says. */
+#define SETTING_BYTES_MAX ((size_t)4 << 20)
 /* A year of seconds fits; longer than that nobody waits. */
 #define MILLISECONDS_MAX 86400000
 
@@ -492,4 +494,54 @@ gci_tier_url_read(gci_view text, gci_arena *arena, gci_tier_url *out_url, gcache
         return gci_fail_memory(error);
     gcache_status status = read_url(&r);
     return arena->failed ? gci_fail_memory(error) : status;
+}
+
+/* ---- a setting's URLs ---- */
+
+/* A piece that is no URL is called by its number, as it may belong to a password; by its text, if nothing stands before it and it
+   looks like a plain word. */
+static gcache_status
+fail_piece(gci_view piece, size_t number, gcache_error *error)
+{
+    bool plain = number == 1;
+
+    for (size_t i = 0; i < piece.size; i++)
+        plain = plain && (isalnum((unsigned char)piece.data[i]) || strchr("._-/", piece.data[i]) != NULL);
+    if (plain)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "tiers: %.*s isn't a URL (scheme://..)", (int)piece.size, piece.data);
+    return gci_fail(error, GCACHE_ERROR_ARGUMENT,
+                    "tiers: the URL number %zu isn't one (scheme://..); a space in a password is written %%20", number);
+}
+
+/* Before anything is read and said of one: the piece before a piece that is none may end with half a password. */
+static gcache_status
+check_pieces(gci_view setting, gcache_error *error)
+{
+    gci_view piece;
+
+    for (size_t number = 1; gci_tier_url_next(&setting, &piece); number++) {
+        if (authority_at(piece) == SIZE_MAX)
+            return fail_piece(piece, number, error);
+    }
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_tier_urls_check(gci_view setting, gcache_error *error)
+{
+    gcache_status status = check_pieces(setting, error);
+    gci_arena arena;
+    gci_tier_url url;
+    gci_view piece;
+
+    gci_arena_init(&arena, SETTING_BYTES_MAX);
+    for (size_t number = 1; status == GCACHE_OK && gci_tier_url_next(&setting, &piece); number++) {
+        if (number > GCI_TIERS_MAX)
+            status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "more than %d tiers: each may cost a lookup its time-out",
+                              GCI_TIERS_MAX);
+        else
+            status = gci_tier_url_read(piece, &arena, &url, error);
+    }
+    gci_arena_clear(&arena);
+    return status;
 }

@@ -51,6 +51,12 @@ void gci_tier_url_show(gci_view text, gci_buf *out);
 /* Whether every piece of a setting is a URL at all: of one that has a space in its password a piece isn't. */
 bool gci_tier_urls_are_whole(gci_view setting);
 
+/* More would make a lookup wait for each. */
+#define GCI_TIERS_MAX 8
+
+/* Whether a setting's URLs can all be read, and are few enough. ERROR_ARGUMENT: which can't, and why; ERROR_MEMORY. */
+gcache_status gci_tier_urls_check(gci_view setting, gcache_error *error);
+
 /* Hands out the URLs that a setting has, separated by spaces, one after the other. false: there is no further one. */
 bool gci_tier_url_next(gci_view *rest, gci_view *out_url);
 

@@ -81,3 +81,14 @@ echo "what config.json couldn't hold:"
 run guardcache config max-size 3G --namespace $'t\xff'
 run guardcache config bypass $'t\xff'
 run guardcache config max-size
+
+echo "tiers that make no sense aren't stored, and in a file they cost nothing but themselves:"
+run guardcache config tiers foo
+run guardcache config tiers "redis://bob:hun ter2@cache"
+run guardcache config tiers "redis://cache redis://cache:seven"
+run guardcache config tiers
+sed -i 's|"max-size": "[^"]*"|&, "tiers": "redis://cache:seven"|' "$GUARDCACHE_DIR/config.json"
+run guardcache ls 2>&1 | head -n 1
+{ guardcache doctor >/dev/null; } 2>&1
+run guardcache config --unset tiers
+run guardcache config tiers

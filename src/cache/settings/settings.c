@@ -288,13 +288,16 @@ static gcache_status
 take_member(gcache_settings *settings, gci_member const *member, gcache_origin origin, gcache_error *error)
 {
     gcache_setting_id id = find_setting(member->name);
-    gcache_error why = { .message = "" };
+    gcache_error why = { .message = "" }, bad;
     gcache_status status;
 
     if (id == GCACHE_SETTING_COUNT)
         status = fail_unknown(member->name, GCI_CONFIG_NAME ": ", &why);
     else if (member->value.type != GCI_STRING)
         status = gci_fail(&why, GCACHE_ERROR_ARGUMENT, GCI_CONFIG_NAME ": the value of %s is no text", table[id].name);
+    else if (id == GCACHE_SETTING_TIERS && gci_tier_urls_check(member->value.text, &bad) != GCACHE_OK)
+        status = gci_fail(&why, bad.status, GCI_CONFIG_NAME ": tiers doesn't count (guardcache config %s--unset tiers): %s",
+                          origin == GCACHE_ORIGIN_FILE_NAMESPACE ? "--namespace NAME " : "", bad.message);
     else
         status = take(settings, id, member->value.text, origin, GCI_CONFIG_NAME, &why);
     if (status == GCACHE_ERROR_MEMORY)
@@ -549,6 +552,8 @@ gcache_settings_write(char const *directory, gcache_trust trust, char const *nam
         return fail_unknown(gci_view_text(name), "", error);
     GCI_REQUIRE(value == NULL || table[id].read(value, &number), error, "'%s' is no %s for %s", value,
                 table[id].type, name);
+    if (id == GCACHE_SETTING_TIERS && gci_tier_urls_check(gci_view_text(value), error) != GCACHE_OK)
+        return error != NULL ? error->status : GCACHE_ERROR_ARGUMENT;
     GCI_REQUIRE(gci_utf8_valid(gci_view_text(namespace_)) && gci_utf8_valid(gci_view_text(value)), error,
                 "%s: a namespace and a value are UTF-8, as the file is", name);
     GCI_REQUIRE(id != GCACHE_SETTING_SIGNING_KEYS || gci_relative_path_in(value).size == 0, error,

@@ -27,12 +27,9 @@ static gcache_status
 open_all(gci_tiers *tiers, gcache_options const *options, gcache_error *error)
 {
     gci_view rest = gci_view_text(options->tiers), url;
-    gcache_status status = GCACHE_OK;
+    gcache_status status = gci_tier_urls_check(rest, error);
     gci_tier *tier;
 
-    if (!gci_tier_urls_are_whole(rest))
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT,
-                        "tiers: one of them isn't a URL (scheme://..); a space in a password is written %%20");
     while (status == GCACHE_OK && gci_tier_url_next(&rest, &url)) {
         status = gci_tier_open(url, options->trust, &tier, error);
         status = add(tiers, status, tier, error);

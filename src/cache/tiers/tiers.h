@@ -8,11 +8,9 @@
 
 #include "cache/handle/cache.h"
 #include "tier/tier.h"
+#include "tier/url.h"
 
 #include <guardcache/maintenance.h>
-
-/* Each may cost a lookup its time-out. */
-#define GCI_TIERS_MAX 8
 
 typedef struct gci_uploads gci_uploads;
 

@@ -40,6 +40,7 @@
     X("segment", S_IFREG) X("journal", S_IFREG) X("journal.old", S_IFREG) X("config.json", S_IFREG)   \
     X("index.db", S_IFREG) X("index.db-wal", S_IFREG) X("index.db-shm", S_IFREG)                      \
     X("index.db-journal", S_IFREG) X("tables.db", S_IFREG) X("tables.db-journal", S_IFREG)            \
+    X("tables.db-wal", S_IFREG) X("tables.db-shm", S_IFREG)                                           \
     X("entries", S_IFDIR) X("attachments", S_IFDIR) X("tmp", S_IFDIR) X("quarantine", S_IFDIR)        \
     X("locks", S_IFDIR) X("blobs", S_IFDIR) X("shared", S_IFDIR) X("sub", S_IFDIR)
 

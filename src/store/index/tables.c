@@ -15,6 +15,11 @@
 
 #define FILE_NAME "tables.db"
 #define JOURNAL_NAME FILE_NAME "-journal"
+/* What SQLite opens beside the database if it is there. The latter two are another kind of journal's, which this one hasn't. */
+static char const *const beside[] = { JOURNAL_NAME, FILE_NAME "-wal", FILE_NAME "-shm" };
+#define BESIDE_COUNT (sizeof beside / sizeof *beside)
+/* While somebody damages it over and over again, putting aside may help only for a moment. */
+#define ATTEMPTS 4
 #define LOCK_NAME "locks/tables"
 /* A writer holds the lock for a transaction of a few rows; this long means it has been stopped. */
 #define BUSY_MS 10000
@@ -98,7 +103,9 @@ check_trust(gci_store *store, bool writing, gcache_error *error)
     gcache_status status = writing ? make_file(store, error) : GCACHE_OK;
     if (status == GCACHE_OK)
         status = gci_trust_path(dir, FILE_NAME, error);
-    return status == GCACHE_OK ? gci_trust_path(dir, FILE_NAME "-journal", error) : status;
+    for (size_t i = 0; status == GCACHE_OK && i < BESIDE_COUNT; i++)
+        status = gci_trust_path(dir, beside[i], error);
+    return status;
 }
 
 static gcache_status
@@ -151,6 +158,16 @@ is_plain(gci_store *store, char const *name)
     return gci_dir_stat(store->directory, name, &facts, NULL) != GCACHE_OK || S_ISREG(facts.st_mode);
 }
 
+static bool
+are_plain_beside(gci_store *store)
+{
+    for (size_t i = 0; i < BESIDE_COUNT; i++) {
+        if (!is_plain(store, beside[i]))
+            return false;
+    }
+    return true;
+}
+
 /*
  * A writer's turn. SQLite alone keeps writers apart, but who waits for it sleeps ever longer while others come and go. So they
  * wait here, where who has waited for long asks more often, and SQLite has one writer at a time to deal with. Who can't have
@@ -176,10 +193,12 @@ put_aside(gci_store *store, uint64_t damaged)
     gci_file turn = take_turn(store), lock;
 
     gci_layout_lock(store->directory, &lock);
-    bool journal_only = is_plain(store, FILE_NAME) && !is_plain(store, JOURNAL_NAME);
-    bool ours = !journal_only && damaged != 0 && inode_of(store, FILE_NAME) == damaged;
-    if ((ours && inode_of(store, JOURNAL_NAME) != 0) || !is_plain(store, JOURNAL_NAME))
-        gci_quarantine_file(store, JOURNAL_NAME, "journal of a damaged database, or none", NULL);
+    bool beside_only = is_plain(store, FILE_NAME) && !are_plain_beside(store);
+    bool ours = !beside_only && damaged != 0 && inode_of(store, FILE_NAME) == damaged;
+    for (size_t i = 0; i < BESIDE_COUNT; i++) {
+        if ((ours && inode_of(store, beside[i]) != 0) || !is_plain(store, beside[i]))
+            gci_quarantine_file(store, beside[i], "journal of a damaged database, or none", NULL);
+    }
     if (ours)
         gci_quarantine_file(store, FILE_NAME, "damaged, and can't be rebuilt: what was tuned is to be tuned again", NULL);
     gci_file_unlock_and_close(&lock);
@@ -211,7 +230,7 @@ static gcache_status
 try_once(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
 {
     /* SQLite would wait for a pipe. */
-    if (!is_plain(store, FILE_NAME) || !is_plain(store, JOURNAL_NAME))
+    if (!is_plain(store, FILE_NAME) || !are_plain_beside(store))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/" FILE_NAME ": not a plain file", store->directory.name);
     if (!gci_fork_gate_enter())
         return gci_fail(error, GCACHE_ERROR_BUSY, "%s/" FILE_NAME ": " GCI_FORK_GATE_SHUT, store->directory.name);
@@ -232,6 +251,26 @@ try_in_turn(gci_store *store, bool writing, work_fn fn, void *work, gcache_error
     return status;
 }
 
+/* A call that fails is tried again when what is damaged was put aside. What SQLite couldn't open, write or remove may have been
+   damaged under its hands: the next attempt sees what is there. */
+static gcache_status
+try_and_mend(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
+{
+    gcache_status status = GCACHE_ERROR_CORRUPT;
+
+    for (int i = 0; i < ATTEMPTS; i++) {
+        uint64_t inode = inode_of(store, FILE_NAME);
+        status = try_in_turn(store, writing, fn, work, error);
+        bool again = status == GCACHE_ERROR_CORRUPT ||
+                     (writing && (status == GCACHE_ERROR_IO || status == GCACHE_ERROR_NOT_FOUND));
+        if (!again || store->read_only)
+            return status;
+        if (status == GCACHE_ERROR_CORRUPT)
+            put_aside(store, inode);
+    }
+    return status;
+}
+
 static gcache_status
 with_database(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
 {
@@ -240,12 +279,8 @@ with_database(gci_store *store, bool writing, work_fn fn, void *work, gcache_err
     gci_store_enter(store);
     if (writing && store->read_only)
         return gci_store_check_writable(store, error);
-    uint64_t inode = inode_of(store, FILE_NAME);
-    gcache_status status = try_in_turn(store, writing, fn, work, &trouble);
-    if (status == GCACHE_ERROR_CORRUPT && !store->read_only) {
-        put_aside(store, inode);
-        status = try_in_turn(store, writing, fn, work, &trouble);
-    } else if (status == GCACHE_ERROR_CORRUPT) {
+    gcache_status status = try_and_mend(store, writing, fn, work, &trouble);
+    if (status == GCACHE_ERROR_CORRUPT && store->read_only) {
         gci_store_log(store, "%s; done without", trouble.message);
         status = GCACHE_OK;
     }

@@ -43,22 +43,39 @@ change_columns(char const *path)
     sqlite3_close(database);
 }
 
+/* Something else than a file under a name that SQLite makes of the database's. */
+static void
+make_beside(char const *path, char const *suffix, bool pipe)
+{
+    char name[600];
+
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    assert_int_equal(pipe ? mkfifo(name, 0600) : mkdir(name, 0700), 0);
+}
+
 static void
 journal_is_a_pipe(char const *path)
 {
-    char journal[600];
-
-    snprintf(journal, sizeof journal, "%s-journal", path);
-    assert_int_equal(mkfifo(journal, 0600), 0);
+    make_beside(path, "-journal", true);
 }
 
 static void
 journal_is_a_directory(char const *path)
 {
-    char journal[600];
+    make_beside(path, "-journal", false);
+}
 
-    snprintf(journal, sizeof journal, "%s-journal", path);
-    assert_int_equal(mkdir(journal, 0700), 0);
+/* Of a database with another kind of journal; but SQLite opens what is there. */
+static void
+log_is_a_pipe(char const *path)
+{
+    make_beside(path, "-wal", true);
+}
+
+static void
+log_is_a_directory(char const *path)
+{
+    make_beside(path, "-wal", false);
 }
 
 static struct {
@@ -68,7 +85,8 @@ static struct {
     { write_text, .said = true },       { halve_file, .said = true },  { empty_file, .said = false },
     { change_columns, .said = true },   { delete_file, .said = false },               { become_directory, .said = true },
     { become_pipe, .said = true },      { become_link, .said = true }, { journal_is_a_pipe, .said = true, .kept = true },
-    { journal_is_a_directory, .said = true, .kept = true },
+    { journal_is_a_directory, .said = true, .kept = true }, { log_is_a_pipe, .said = true, .kept = true },
+    { log_is_a_directory, .said = true, .kept = true },
 };
 
 /* ---- rows ---- */

@@ -28,10 +28,11 @@ _NUMBA = os.path.dirname(numba.__file__) + os.sep
 
 
 class Extensions:
-    """What was registered so far. Registries only grow: each is read from where it ended. Used under numba's lock."""
+    """What was registered so far. Lists only grow: each is read from where it ended. Used under numba's lock."""
 
     def __init__(self) -> None:
         self._ends: dict[int, int] = {}
+        self._seen: dict[int, list[int]] = {}
         self._found: dict[int, Any] = {}
         self._told: dict[int, Value] = {}
 
@@ -53,10 +54,19 @@ class Extensions:
 
     def _new(self, contexts: Iterable[Any]) -> Iterator[Any]:
         for held in _registries(contexts):
-            begin = self._ends.get(id(held), 0)
-            if len(held) > begin:
-                self._ends[id(held)] = len(held)
-                yield from islice(held.values() if isinstance(held, Mapping) else held, begin, None)
+            yield from self._replaced(held) if isinstance(held, Mapping) else self._appended(held)
+
+    def _appended(self, held: list[Any]) -> Iterator[Any]:
+        begin = self._ends.get(id(held), 0)
+        self._ends[id(held)] = len(held)
+        return islice(held, begin, None)
+
+    def _replaced(self, held: Mapping[Any, Any]) -> Iterable[Any]:
+        seen = [id(value) for value in held.values()]
+        if self._seen.get(id(held)) == seen:
+            return ()
+        self._seen[id(held)] = seen
+        return held.values()
 
 
 def _registries(contexts: Iterable[Any]) -> Iterator[Any]:
@@ -77,7 +87,8 @@ def _foreign(registered: Any) -> Iterable[Any]:
     if isinstance(registered, type):
         author = registered.__dict__.get("_overload_func") or registered.__dict__.get("_definition_func")
         if author is None:
-            return [class_ for class_ in (registered, *registered.__bases__) if not _KNOWN[class_.__module__]]
+            about = (registered, *registered.__bases__, registered.__dict__.get("key"))
+            return [class_ for class_ in about if isinstance(class_, type) and not _KNOWN[class_.__module__]]
         registered = author.__func__ if isinstance(author, staticmethod) else author
     if not isinstance(registered, FunctionType):
         return ()
@@ -120,12 +131,18 @@ def _tell_function(function: FunctionType) -> Value:
 
 
 def _tell_class(class_: type) -> Value:
-    """By its methods: a type, a data model, a template of typing."""
+    """By its methods and attributes: a data model, a template of typing. What a type of numba's stands for is said
+    elsewhere, in many places.
+    """
+    if issubclass(class_, types.Type):
+        raise Unkeyed("a type that the program defines isn't known by its class")
     walk = Walk()
-    methods = {
-        name: walk.function(held) for name, held in sorted(vars(class_).items()) if isinstance(held, FunctionType)
+    told: dict[str, Value] = {
+        name: walk.value(getattr(held, "__func__", held))
+        for name, held in sorted(vars(class_).items())
+        if not name.startswith("__") and name != "_abc_impl"
     }
-    return {"methods": methods, "bases": [f"{base.__module__}.{base.__qualname__}" for base in class_.__bases__]}
+    return {"has": told, "bases": [f"{base.__module__}.{base.__qualname__}" for base in class_.__bases__]}
 
 
 _TELL: dict[bool, Callable[[Any], Value]] = {False: _tell_function, True: _tell_class}
