@@ -80,7 +80,9 @@ def side_by_side(name: str, action: Callable[[], object], seconds: float) -> Row
 Side = Callable[[], contextlib.AbstractContextManager[None]]
 
 
-def by_turns(action: Callable[[], object], sides: dict[str, Side], seconds: float, per_turn: int) -> dict[str, float]:
+def by_turns(
+    action: Callable[[], object], sides: dict[str, Side], seconds: float, per_turn: int
+) -> dict[str, float]:
     """Each side's median time of an action: what else the machine does meanwhile meets all sides alike."""
     samples: dict[str, list[float]] = {name: [] for name in sides}
     end = time.perf_counter() + len(sides) * seconds
@@ -120,7 +122,10 @@ def real_entry() -> tuple[Any, Saver]:
 
     FxGraphCache._save_graph = staticmethod(save)  # type: ignore[assignment, method-assign]
     layer = torch.nn.Sequential(
-        torch.nn.LayerNorm(64), torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64)
+        torch.nn.LayerNorm(64),
+        torch.nn.Linear(64, 128),
+        torch.nn.GELU(),
+        torch.nn.Linear(128, 64),
     )
     try:
         with torch.no_grad():
@@ -169,16 +174,26 @@ def lookup_rows(entry: Any, seconds: float) -> Iterator[Row]:
             hints = [hint_of(place, key, count), 64]
 
             def look_up(key: str = key, hints: list[int] = hints) -> None:
-                FxGraphCache.find_guarded_entry(key, True, None, env.evaluate_guards_expression, hints)
+                FxGraphCache.find_guarded_entry(
+                    key, True, None, env.evaluate_guards_expression, hints
+                )
 
-            yield side_by_side(f"lookup, {count:4} candidates, {place}", look_up, seconds)
+            yield side_by_side(
+                f"lookup, {count:4} candidates, {place}", look_up, seconds
+            )
 
 
 def insert_rows(saver: Saver, seconds: float) -> Iterator[Row]:
     """Saving a compiled graph under a new key, pickling it included. Neither side waits until the disk has it."""
     numbers = iter(range(1_000_000))
-    sides = {"PyTorch": contextlib.nullcontext, "raw": adapter, "compressed": lambda: adapter(compression=1)}
-    medians = by_turns(lambda: saver(f"f{next(numbers):050d}i"), sides, seconds, INSERTS_PER_TURN)
+    sides = {
+        "PyTorch": contextlib.nullcontext,
+        "raw": adapter,
+        "compressed": lambda: adapter(compression=1),
+    }
+    medians = by_turns(
+        lambda: saver(f"f{next(numbers):050d}i"), sides, seconds, INSERTS_PER_TURN
+    )
     yield "insert", medians["PyTorch"], medians["raw"]
     yield "insert, compressed at level 1", medians["PyTorch"], medians["compressed"]
 
@@ -204,7 +219,12 @@ def graph_of(nodes: int) -> tuple[Any, list[Any], FakeTensorMode]:
 
 
 def key_rows(seconds: float) -> Iterator[Row]:
-    options: dict[str, Any] = {"cudagraphs": False, "static_input_idxs": [], "is_inference": True, "graph_id": 1}
+    options: dict[str, Any] = {
+        "cudagraphs": False,
+        "static_input_idxs": [],
+        "is_inference": True,
+        "graph_id": 1,
+    }
     for nodes in (8, 300, 3000):
         gm, inputs, mode = graph_of(nodes)
         with torch._guards.tracing(torch._guards.TracingContext(mode)):
@@ -212,9 +232,16 @@ def key_rows(seconds: float) -> Iterator[Row]:
             def compute(gm: Any = gm, inputs: list[Any] = inputs) -> None:
                 codecache.compiled_fx_graph_hash(gm, inputs, options, [])  # type: ignore[arg-type]
 
-            sides = {"PyTorch": contextlib.nullcontext, "canonical": lambda: adapter(key="canonical")}
+            sides = {
+                "PyTorch": contextlib.nullcontext,
+                "canonical": lambda: adapter(key="canonical"),
+            }
             medians = by_turns(compute, sides, seconds, KEYS_PER_TURN)
-        yield f"key, {len(gm.graph.nodes)} nodes, canonical", medians["PyTorch"], medians["canonical"]
+        yield (
+            f"key, {len(gm.graph.nodes)} nodes, canonical",
+            medians["PyTorch"],
+            medians["canonical"],
+        )
 
 
 # ---- whole processes ----
@@ -223,17 +250,32 @@ def key_rows(seconds: float) -> Iterator[Row]:
 def cpu_seconds(scenario: dict[str, Any], model: str, **variables: str) -> float:
     """Of compiling a model and its first call, in a fresh process."""
     environment = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1", **variables}
-    command = [sys.executable, str(LIVE_TESTS / "scenario.py"), json.dumps({**scenario, "batches": [4]})]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        str(LIVE_TESTS / "scenario.py"),
+        json.dumps({**scenario, "batches": [4]}),
+    ]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
-        raise RuntimeError(f"{model}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-    seconds: float = json.loads(done.stdout.rstrip().rpartition("\n")[2])[model]["batches"][0]["cpu_seconds"]
+        raise RuntimeError(
+            f"{model}: exit status {done.returncode}\n{done.stderr[-2000:]}"
+        )
+    seconds: float = json.loads(done.stdout.rstrip().rpartition("\n")[2])[model][
+        "batches"
+    ][0]["cpu_seconds"]
     return seconds
 
 
 def first_call(inductor: Path, cache: Path, ours: bool, model: str) -> float:
     scenario = {"model": model, "backward": True, "adapter": ours}
-    return cpu_seconds(scenario, model, TORCHINDUCTOR_CACHE_DIR=str(inductor), GUARDCACHE_DIR=str(cache))
+    return cpu_seconds(
+        scenario,
+        model,
+        TORCHINDUCTOR_CACHE_DIR=str(inductor),
+        GUARDCACHE_DIR=str(cache),
+    )
 
 
 def remove_shared_objects(folder: Path) -> None:
@@ -246,17 +288,25 @@ def start_rows(model: str, repeat: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         here = {ours: root / f"inductor-{ours}" for ours in (False, True)}
-        cold = [first_call(here[ours], root / "cache", ours, model) * 1e6 for ours in (False, True)]
+        cold = [
+            first_call(here[ours], root / "cache", ours, model) * 1e6
+            for ours in (False, True)
+        ]
         yield f"{model}: cold start", cold[0], cold[1]
         warm = [
-            statistics.median(first_call(here[ours], root / "cache", ours, model) for _ in range(repeat)) * 1e6
+            statistics.median(
+                first_call(here[ours], root / "cache", ours, model)
+                for _ in range(repeat)
+            )
+            * 1e6
             for ours in (False, True)
         ]
         yield f"{model}: warm start", warm[0], warm[1]
         remove_shared_objects(here[False])
         theirs = first_call(here[False], root / "cache", False, model) * 1e6
         ours = statistics.median(
-            first_call(root / f"empty{i}", root / "cache", True, model) * 1e6 for i in range(repeat)
+            first_call(root / f"empty{i}", root / "cache", True, model) * 1e6
+            for i in range(repeat)
         )
         yield f"{model}: warm start on another machine", theirs, ours
 
@@ -269,7 +319,11 @@ FIRST = "pooling"
 
 def model_seconds(root: Path, model: str, way: str) -> float:
     """Beyond imports; each way has directories of its own."""
-    scenario = {"models": [FIRST, model], "adapter": way in ("graphs", "frames"), "precompile": way == "frames"}
+    scenario = {
+        "models": [FIRST, model],
+        "adapter": way in ("graphs", "frames"),
+        "precompile": way == "frames",
+    }
     return cpu_seconds(
         scenario,
         model,
@@ -286,14 +340,30 @@ def frame_rows(model: str, repeat: int) -> Iterator[Row]:
         for way in ("own", "graphs", "precompile", "frames"):
             try:
                 model_seconds(Path(folder), model, way)
-                medians[way] = statistics.median(model_seconds(Path(folder), model, way) for _ in range(repeat)) * 1e6
+                medians[way] = (
+                    statistics.median(
+                        model_seconds(Path(folder), model, way) for _ in range(repeat)
+                    )
+                    * 1e6
+                )
             except RuntimeError as error:
                 # PyTorch's own doesn't know each model; that guardcache's does is what the tests are for.
                 medians[way] = math.nan
-                print(f"{model}, {way}: {str(error).rstrip().rpartition(chr(10))[2]}", file=sys.stderr)
+                print(
+                    f"{model}, {way}: {str(error).rstrip().rpartition(chr(10))[2]}",
+                    file=sys.stderr,
+                )
     yield f"{model}: second process, AOT and graphs", medians["own"], medians["graphs"]
-    yield f"{model}: second process, precompiled", medians["precompile"], medians["frames"]
-    yield f"{model}: second process, AOT beside precompiled", medians["graphs"], medians["frames"]
+    yield (
+        f"{model}: second process, precompiled",
+        medians["precompile"],
+        medians["frames"],
+    )
+    yield (
+        f"{model}: second process, AOT beside precompiled",
+        medians["graphs"],
+        medians["frames"],
+    )
 
 
 # ---- a process without PyTorch ----
@@ -311,7 +381,10 @@ def hook_rows(pairs: int) -> Iterator[Row]:
             began = children_us()
             subprocess.run([sys.executable, "-S", "-c", script], check=True)
             found.append(children_us() - began)
-    yield "a process without PyTorch, the start hook", *(statistics.median(found) for found in samples.values())
+    yield (
+        "a process without PyTorch, the start hook",
+        *(statistics.median(found) for found in samples.values()),
+    )
 
 
 def children_us() -> float:
@@ -326,13 +399,25 @@ def show(row: Row) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions, and no whole processes")
-    parser.add_argument("--rows", choices=("lookup", "key", "insert", "start", "frames", "hook"), help="these alone")
-    parser.add_argument("--models", nargs="+", default=["mlp", "gpt2"], help="what is started")
-    parser.add_argument("--repeat", type=int, default=3, help="how often each warm process is started")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer repetitions, and no whole processes"
+    )
+    parser.add_argument(
+        "--rows",
+        choices=("lookup", "key", "insert", "start", "frames", "hook"),
+        help="these alone",
+    )
+    parser.add_argument(
+        "--models", nargs="+", default=["mlp", "gpt2"], help="what is started"
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="how often each warm process is started"
+    )
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{'microseconds, medians':44} {'PyTorch':>14} {'guardcache':>14} {'ratio':>9}")
+    print(
+        f"{'microseconds, medians':44} {'PyTorch':>14} {'guardcache':>14} {'ratio':>9}"
+    )
     for row in rows(arguments.rows, 0.3 if arguments.quick else 2.0):
         show(row)
     if not arguments.quick and arguments.rows in (None, "start"):

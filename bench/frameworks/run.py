@@ -23,7 +23,13 @@ HERE = Path(__file__).resolve().parent
 MODULES = {
     "jax": ("jax", "flax", "equinox"),
     "numba_libraries": ("numba", "llvmlite"),
-    "compilers": ("iree-base-compiler", "iree-base-runtime", "openvino", "onnxruntime", "onnx"),
+    "compilers": (
+        "iree-base-compiler",
+        "iree-base-runtime",
+        "openvino",
+        "onnxruntime",
+        "onnx",
+    ),
 }
 
 LOAD = "import json, runpy, sys; [print(json.dumps(row)) for row in runpy.run_path(sys.argv[1])['rows']()]"
@@ -59,7 +65,9 @@ def each_row(module: str) -> Iterator[Row]:
 
 
 def is_slower(ours: float | None, own: float | None) -> bool:
-    return ours is not None and own is not None and ours - own > max(PART * own, SECONDS)
+    return (
+        ours is not None and own is not None and ours - own > max(PART * own, SECONDS)
+    )
 
 
 def worse(row: Row) -> list[str]:
@@ -83,7 +91,14 @@ def cells(row: Row) -> list[str]:
     times = [row["cold_s"], row.get("our_cold_s"), row["own_warm_s"], row["our_warm_s"]]
     seconds = ["" if value is None else f"{value:.3f}" for value in times]
     named = [row["framework"], row["case"], row["change"]]
-    return [*named, own_hits, str(row["our_hits"]), str(row["total"]), *seconds, "yes" if row["equal"] else "NO"]
+    return [
+        *named,
+        own_hits,
+        str(row["our_hits"]),
+        str(row["total"]),
+        *seconds,
+        "yes" if row["equal"] else "NO",
+    ]
 
 
 def table(rows: list[Row]) -> str:
@@ -104,14 +119,19 @@ def measured(only: list[str]) -> Iterator[Row]:
             continue
         missing = [name for name in needs if not is_installed(name)]
         if missing:
-            print(f"{module}: not run, since {', '.join(missing)} isn't installed", file=sys.stderr)
+            print(
+                f"{module}: not run, since {', '.join(missing)} isn't installed",
+                file=sys.stderr,
+            )
             continue
         print(f"{module} ...", file=sys.stderr, flush=True)
         yield from each_row(module)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", type=Path, help="write the rows there, too")
     parser.add_argument("--only", choices=MODULES, action="append", default=[])
     wanted = parser.parse_args()

@@ -100,9 +100,9 @@ def describe(kernel: Any, renderer: Any) -> Graph:
     graph.component("kernel", repr(kernel))
     graph.component("identity", kernel.key.hex())  # of what `repr` may leave out
     graph.component("options", {variable.key: variable.value for variable in to_program_config})
-    target = {"renderer": type(renderer).__qualname__, "target": repr(renderer.target), "cpu": host_cpu()}
+    target = {"renderer": type(renderer).__qualname__, "target": repr(renderer.target)}
     compiler = {"tinygrad": importlib.metadata.version("tinygrad"), "compiler": c_compiler()}
-    graph.component("environment", {**target, **compiler})
+    graph.component("environment", {"cpu": host_cpu(), **target, **compiler})
     return graph
 
 

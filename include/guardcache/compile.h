@@ -93,6 +93,9 @@ typedef struct gcache_compile_options {
     gcache_group const *group;     /* NULL: each decides for itself */
     char const *flight;            /* the caller's name for what one compile will serve ("batch 9-16"): of all that miss a key
                                       with it one compiles, and the others wait. NULL: see below */
+    /* Asked by the thread that waits for others' compiles, some twenty times a second; false: it waits no longer, as when
+       lease_timeout_ns is over. NULL: nobody is asked */
+    bool (*keep_waiting)(void *state);
 } gcache_compile_options;
 
 #define GCACHE_COMPILE_OPTIONS_INIT { .size = sizeof(gcache_compile_options) }
@@ -101,7 +104,7 @@ typedef struct gcache_compile_options {
 #define GCACHE_LEASE_TIMEOUT_DEFAULT_NS (UINT64_C(1200) * 1000000000)
 
 /*
- * As gcache_get_or_compile, with options (NULL: defaults). state goes to both callbacks.
+ * As gcache_get_or_compile, with options (NULL: defaults). state goes to all callbacks.
  *
  * Who waits for whom, without a named flight: while nothing is stored under the key, all wait for one compile. Once something
  * is, but its guards don't hold for the hints, those with the same hints wait for one of them; and as other hints' compiles may
@@ -129,10 +132,10 @@ typedef struct gcache_compile gcache_compile;
 
 /*
  * The first half of gcache_get_or_compile_with: looks up and, on a miss, takes the lease or waits for whoever holds it, and
- * looks again. graph, hints, what options point to and *out_result have to stay until the end. state goes to post_load and to
- * gcache_compiled.release. GCACHE_HIT: *out_result is a stored candidate. GCACHE_MISS: compile now, in this thread, and end
- * it; *out_result says why. Else as gcache_get_or_compile_with, with GCACHE_ERROR_ARGUMENT also if this thread is compiling
- * the same already. *out_compile is NULL unless it is a miss. A process that dies before the end loses the lease.
+ * looks again. graph, hints, what options point to and *out_result have to stay until the end. state goes to post_load,
+ * keep_waiting and gcache_compiled.release. GCACHE_HIT: *out_result is a stored candidate. GCACHE_MISS: compile now, in this
+ * thread, and end it; *out_result says why. Else as gcache_get_or_compile_with, with GCACHE_ERROR_ARGUMENT also if this thread is
+ * compiling the same already. *out_compile is NULL unless it is a miss. A process that dies before the end loses the lease.
  */
 GCACHE_API gcache_status gcache_compile_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                               gcache_compile_options const *options, void *state,

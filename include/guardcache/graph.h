@@ -146,15 +146,17 @@ GCACHE_API void gcache_rules_free(gcache_rules *rules);
 
 /*
  * Adds what helps after a miss to a set that no graph uses yet: the text of an advice.json (docs/formats/rules.md), copied. It
- * takes the place of what the set had. Explanations of graphs with these rules show it; keys don't depend on it. name is used in
- * messages. GCACHE_OK, ERROR_SYNTAX, ERROR_DESCRIPTION (the set is as it was), ERROR_MEMORY.
+ * takes the place of what the set had; a loaded kind's set, which all share, takes none. Explanations of graphs with these rules
+ * show it; keys don't depend on it. name is used in messages. GCACHE_OK, ERROR_SYNTAX, ERROR_DESCRIPTION (the set is as it was),
+ * ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_rules_read_advice(gcache_rules *rules, char const *text, size_t size, char const *name,
                                                   gcache_error *error);
 
 /*
  * The set that descriptions of a kind use on their own, made for many of them: patterns are compiled to machine code once
- * and not for each description. Worth it for the text kinds. Free with gcache_rules_free. GCACHE_OK or ERROR_MEMORY.
+ * and not for each description. Worth it for the text kinds. Free with gcache_rules_free. GCACHE_OK or ERROR_MEMORY; of a kind
+ * that was loaded and can't be used (below), what gcache_kinds_load said of it.
  */
 GCACHE_API gcache_status gcache_rules_of_kind(char const *kind, gcache_rules **out_rules, gcache_error *error);
 

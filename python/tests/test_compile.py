@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -259,6 +260,33 @@ def test_those_who_refresh_compile_once(directory: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(compiles) == 1
+
+
+@pytest.mark.parametrize("call", ["get_or_compile", "begin"])
+def test_a_signal_ends_the_wait(directory: Path, call: str) -> None:
+    script = f"""
+import guardcache, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from descriptions import matmul
+cache = guardcache.open({str(directory)!r})
+print("waiting", flush=True)
+try:
+    cache.{call}(matmul(){', lambda: print("compiled")' if call == "get_or_compile" else ""})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+cache.close()
+"""
+    with guardcache.open(directory) as cache:
+        _, begun = cache.begin(matmul())
+        assert begun is not None
+        with begun:
+            waiting = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+            assert waiting.stdout is not None
+            assert waiting.stdout.readline() == "waiting\n"
+            time.sleep(0.5)
+            waiting.send_signal(signal.SIGINT)
+            assert waiting.communicate(timeout=10)[0] == "interrupted\n"
+            assert waiting.returncode == 0
 
 
 # ---- options ----

@@ -43,6 +43,24 @@ def test_the_lookup(
     assert capsys.readouterr().out == ""
 
 
+def test_the_page_about_python_is_one_program(
+    directory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("GUARDCACHE_DIR", str(directory))
+    caplog.set_level("INFO", "guardcache")
+    exec("\n".join(examples("docs/python.md")), {"__name__": "page"})
+    said = capsys.readouterr().out
+    # The comments in the examples say what is printed.
+    assert said.startswith("True no_key a loaded function\nb'machine code' ('s0 % 8 == 0',)\nHit\nmiss: guard_false")
+    assert "x.size(0) % 8 == 0" in said
+    assert "train.py:40 eval" in said
+    assert "profile step b'...'\n1\n" in said
+    assert any(message.startswith("hit train.py:12 step (mycompiler/1 ") for message in caplog.messages)
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_example_is_python(document: str) -> None:
     assert len(examples(document)) == DOCUMENTS[document]

@@ -137,16 +137,17 @@ attempt(gci_lease *lease, gcache_error *error)
 }
 
 static gcache_status
-wait_and_take(gci_lease *lease, uint64_t timeout_ns, bool *out_waited, gcache_error *error)
+wait_and_take(gci_lease *lease, gci_patience const *patience, bool *out_waited, gcache_error *error)
 {
     uint64_t begin = gci_clock_steady_ns();
-    gci_pauses pauses = gci_pauses_of(PAUSE_FIRST_NS, PAUSE_LAST_NS, timeout_ns);
+    gci_pauses pauses = gci_pauses_with(PAUSE_FIRST_NS, PAUSE_LAST_NS, patience);
+    bool over = patience->wait_ns == 0;
     gcache_error last;
 
     for (;;) {
         gcache_status status = attempt(lease, &last);
         uint64_t waited = gci_clock_steady_ns() - begin;
-        if (status == GCACHE_ERROR_BUSY && waited >= timeout_ns)
+        if (status == GCACHE_ERROR_BUSY && over)
             return gci_fail(error, GCACHE_ERROR_BUSY, "somebody else has been compiling the same for %.1f s",
                             (double)waited / 1e9);
         if (status != GCACHE_ERROR_BUSY) {
@@ -157,7 +158,7 @@ wait_and_take(gci_lease *lease, uint64_t timeout_ns, bool *out_waited, gcache_er
         if (!*out_waited)
             gci_store_count(lease->store, GCI_COUNT_LEASE_WAITS, 1);
         *out_waited = true;
-        gci_clock_pause(&pauses);
+        over = !gci_clock_pause(&pauses);
     }
 }
 
@@ -212,6 +213,13 @@ gcache_status
 gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
                gcache_error *error)
 {
+    return gci_lease_await(store, name, &(gci_patience){ .wait_ns = timeout_ns }, out_lease, out_waited, error);
+}
+
+gcache_status
+gci_lease_await(gci_store *store, gci_view name, gci_patience const *patience, gci_lease **out_lease, bool *out_waited,
+                gcache_error *error)
+{
     gci_path path = path_of(name);
 
     gci_store_enter(store);
@@ -229,7 +237,7 @@ gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease *
     lease->thread = pthread_self();
     lease->file = lease->awaited = (gci_file)GCI_FILE_NONE;
     memcpy(lease->about, name.data, name.size < sizeof lease->about ? name.size : sizeof lease->about);
-    gcache_status status = wait_and_take(lease, timeout_ns, out_waited, error);
+    gcache_status status = wait_and_take(lease, patience, out_waited, error);
     await_nobody(lease);
     if (status != GCACHE_OK) {
         free(lease);

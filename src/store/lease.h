@@ -19,6 +19,7 @@
 #define GCI_STORE_LEASE_H
 
 #include "base/error.h"
+#include "base/system/clock.h"
 #include "base/view.h"
 #include "store/directory/paths.h"
 #include "store/state/options.h"
@@ -32,6 +33,9 @@ typedef struct gci_lease gci_lease;
  */
 gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
                              gcache_error *error);
+/* The same with a caller whose patience may be over sooner. */
+gcache_status gci_lease_await(gci_store *store, gci_view name, gci_patience const *patience, gci_lease **out_lease,
+                              bool *out_waited, gcache_error *error);
 /* The process that held it before and died with it; 0: it was free, or given back. */
 uint64_t gci_lease_former_holder(gci_lease const *lease);
 /* Its holder has stored what it is for, which those who wait for it learn. NULL is accepted. */

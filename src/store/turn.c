@@ -112,7 +112,7 @@ gcache_status
 gci_turn_take(gci_store *store, gci_turn const *turn, gci_lease **out_lease, bool *out_waited, gcache_error *error)
 {
     waiting w = { .store = store, .turn = turn, .start_ns = gci_clock_steady_ns(),
-                  .pauses = gci_pauses_of(PAUSE_LEAST_NS, PAUSE_MOST_NS, turn->timeout_ns) };
+                  .pauses = gci_pauses_with(PAUSE_LEAST_NS, PAUSE_MOST_NS, &turn->patience) };
 
     *out_lease = NULL;
     *out_waited = false;

@@ -10,7 +10,7 @@ typedef struct gci_turn {
     gcache_key const *key;
     gci_view name;               /* of the lease that the compile needs; it begins with the key */
     bool at_once;                /* nobody is waited for but who has this very lease */
-    uint64_t timeout_ns;
+    gci_patience patience;
     bool (*is_served)(void *state); /* somebody has ended: whether the lease isn't needed any more */
     void *state;
 } gci_turn;

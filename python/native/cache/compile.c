@@ -61,6 +61,7 @@ group_read(PyObject *object, compiling *c)
 }
 
 static bool post_load_call(void *state, gcache_result const *hit);
+static bool keep_waiting_call(void *state);
 
 /* (refresh, min_compile_ns, reader, follow, post_load, group, lease_timeout_ns, flight) */
 static int
@@ -82,6 +83,7 @@ options_read(PyObject *tuple, compiling *c)
     options->reader = reader != 0;
     options->follow = follow != 0;
     options->post_load = c->post_load == Py_None ? NULL : post_load_call;
+    options->keep_waiting = keep_waiting_call;
     return 0;
 }
 
@@ -135,6 +137,20 @@ entry_take(compiling *c, PyObject *made)
         c->trouble = Py_NewRef(made);
     else if (entry_read(made, &c->entry) < 0)
         c->trouble = take_raised();
+}
+
+/* A wait ends with what a signal's handler raises: Ctrl-C. */
+static bool
+keep_waiting_call(void *state)
+{
+    compiling *c = state;
+
+    if (has_raised(c))
+        return false;
+    PyEval_RestoreThread(c->context.request.thread);
+    c->context.request.raised = PyErr_CheckSignals() < 0;
+    c->context.request.thread = PyEval_SaveThread();
+    return !has_raised(c);
 }
 
 static gcache_entry const empty_entry = GCACHE_ENTRY_INIT;

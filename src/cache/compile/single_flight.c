@@ -66,6 +66,22 @@ free_product(void *value)
     free(p);
 }
 
+/* ---- waiting ---- */
+
+static gci_patience
+patience_of(gcache_compile const *c)
+{
+    return (gci_patience){ c->options.lease_timeout_ns, c->options.keep_waiting, c->state };
+}
+
+static gci_pauses
+pauses_of(gcache_compile const *c, uint64_t first_ns, uint64_t most_ns)
+{
+    gci_patience patience = patience_of(c);
+
+    return gci_pauses_with(first_ns, most_ns, &patience);
+}
+
 /* ---- looking up ---- */
 
 /* Forgets the result but for the key and the reason. */
@@ -110,7 +126,7 @@ look_up(gcache_compile *c)
 static gcache_status
 follow(gcache_compile *c)
 {
-    gci_pauses pauses = gci_pauses_of(FOLLOW_FIRST_NS, FOLLOW_MOST_NS, c->options.lease_timeout_ns);
+    gci_pauses pauses = pauses_of(c, FOLLOW_FIRST_NS, FOLLOW_MOST_NS);
     gcache_status status = GCACHE_MISS;
 
     while (status == GCACHE_MISS && gci_clock_pause(&pauses)) {
@@ -188,18 +204,18 @@ take_lease_for(gcache_compile *c, gci_context const *context, bool *out_waited, 
 {
     gcache_reason reason = gci_result_local_reason(c->result);
     gci_store *store = c->cache->store;
-    uint64_t timeout_ns = c->options.lease_timeout_ns;
+    gci_patience patience = patience_of(c);
     gcache_status status;
     gci_buf name;
 
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
     name_lease(context, c->options.flight, reason, &name);
-    gci_turn turn = { .key = &context->key, .name = gci_buf_view(&name), .at_once = !takes_turns(c), .timeout_ns = timeout_ns,
+    gci_turn turn = { .key = &context->key, .name = gci_buf_view(&name), .at_once = !takes_turns(c), .patience = patience,
                       .is_served = is_served, .state = looks };
     if (name.failed)
         status = gci_fail_memory(error);
     else if (reason == GCACHE_REASON_REFRESH) /* which only takes what those have stored whom it has waited for */
-        status = gci_lease_take(store, turn.name, timeout_ns, &c->lease, out_waited, error);
+        status = gci_lease_await(store, turn.name, &patience, &c->lease, out_waited, error);
     else
         status = gci_turn_take(store, &turn, &c->lease, out_waited, error);
     gci_buf_clear(&name);
@@ -216,7 +232,7 @@ take_lease_for(gcache_compile *c, gci_context const *context, bool *out_waited, 
 static gcache_status
 wait_for_fleet(gcache_compile *c, gci_view name)
 {
-    gci_pauses pauses = gci_pauses_of(FLEET_FIRST_NS, FLEET_MOST_NS, c->options.lease_timeout_ns);
+    gci_pauses pauses = pauses_of(c, FLEET_FIRST_NS, FLEET_MOST_NS);
     gcache_key key = c->result->key;
 
     for (;;) {
@@ -524,14 +540,15 @@ check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_o
 static gcache_status
 wait_for_decision(gcache_compile *c, gci_context const *context)
 {
-    gci_pauses pauses = gci_pauses_of(FOLLOW_FIRST_NS, FOLLOW_MOST_NS, c->options.lease_timeout_ns);
+    gci_pauses pauses = pauses_of(c, FOLLOW_FIRST_NS, FOLLOW_MOST_NS);
+    gci_patience patience = patience_of(c);
     gci_view name = gci_view_of(c->question, sizeof c->question);
     gcache_error trouble = { 0 };
     bool waited, late = false;
 
     gci_decided decided = gci_decision_read(context, c->question, c->result, &trouble);
     if (decided == GCI_UNDECIDED && is_open(c, GCI_LEASE)) {
-        gcache_status status = gci_lease_take(c->cache->store, name, c->options.lease_timeout_ns, &c->lease, &waited, &trouble);
+        gcache_status status = gci_lease_await(c->cache->store, name, &patience, &c->lease, &waited, &trouble);
         late = status == GCACHE_ERROR_BUSY;
         decided = gci_decision_read(context, c->question, c->result, &trouble);
     }

@@ -1,4 +1,5 @@
 /* A kind's advice.json read at run time, beside its rules: what helps after a miss (kinds/kinds.h; docs/formats/rules.md). */
+#include "base/check.h"
 #include "base/text/json.h"
 #include "graph/rules/rules_set.h"
 
@@ -141,6 +142,7 @@ gcache_rules_read_advice(gcache_rules *rules, char const *text, size_t size, cha
     gci_arena arena;
     gci_value root;
 
+    GCI_REQUIRE(rules != NULL && !rules->loaded, error, "gcache_rules_read_advice needs a set that isn't a loaded kind's");
     gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
     gcache_status status = gci_json_read(r.text, name, &arena, &root, error);
     if (status == GCACHE_OK)

@@ -194,6 +194,7 @@ typedef struct pilot {
     _Atomic int state, may_end;
     gcache_status status; /* of the beginning */
     gcache_reason reason;
+    int asked; /* whether it keeps waiting */
 } pilot;
 
 static void
@@ -206,7 +207,7 @@ begin_and_end(pilot *p)
     gcache_compiled compiled = GCACHE_COMPILED_INIT;
     gcache_compile *begun;
 
-    p->status = gcache_compile_begin(p->cache, g, &hints, &p->options, NULL, &begun, &r, NULL);
+    p->status = gcache_compile_begin(p->cache, g, &hints, &p->options, p, &begun, &r, NULL);
     p->reason = r.reason;
     if (p->status == GCACHE_MISS) {
         for (p->state = FLIES; p->may_end == 0;)
@@ -344,6 +345,30 @@ a_waiter_gives_up(void **state)
     end_all(two, 2);
 }
 
+static bool
+lose_patience(void *state)
+{
+    pilot *waiter = state;
+
+    return ++waiter->asked < 3;
+}
+
+static void
+a_waiter_loses_patience(void **state)
+{
+    fixture *f = *state;
+    pilot two[2] = { 0 }, waiter = { .options = GCACHE_COMPILE_OPTIONS_INIT };
+
+    waiter.options.keep_waiting = lose_patience;
+    start_two(f, two);
+    start(&waiter, f->cache, 2 * WIDTH);
+    await(&waiter, 1, FLIES, 1);
+    assert_int_equal(waiter.reason, GCACHE_REASON_LEASE_TIMEOUT);
+    assert_int_equal(waiter.asked, 3);
+    end_all(&waiter, 1);
+    end_all(two, 2);
+}
+
 static void
 a_named_flight_waits_for_no_other(void **state)
 {
@@ -444,6 +469,7 @@ main(void)
         CASE(a_waiter_is_served_by_anothers_finish),
         CASE(nobody_waits_for_more_than_two_rounds),
         CASE(a_waiter_gives_up),
+        CASE(a_waiter_loses_patience),
         CASE(a_named_flight_waits_for_no_other),
         CASE(who_holds_a_lease_waits_for_no_turn),
         CASE(flights_of_the_dead_are_not_waited_for),

@@ -115,6 +115,7 @@ test_a_loaded_kind_has_its_rules(void **state)
     assert_non_null(strstr(gcache_rules_shipped("alpha", &size), "#"));
     assert_int_equal(gcache_rules_of_kind("alpha", &rules, NULL), GCACHE_OK);
     assert_string_equal(gcache_rules_name(rules), "alpha");
+    assert_int_equal(gcache_rules_read_advice(rules, "{\"advice\": []}", 14, "more", NULL), GCACHE_ERROR_ARGUMENT);
     gcache_rules_free(rules); /* which leaves it to the others */
     assert_true(have_one_key("alpha", "a1", "a2"));
 }

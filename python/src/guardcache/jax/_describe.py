@@ -8,6 +8,7 @@ stays out too, by the rules of the kind ``stablehlo``: functions that are rename
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import os
 import re
@@ -115,10 +116,9 @@ def _describe_options(options: Any, platform: str) -> _Options:
 def _read_options(given: Any, platform: str) -> _Options:
     options = copy.deepcopy(given)
     build = options.executable_build_options
-    debug = build.debug_options
     flags = dict(_split(_given_flags()))
     # What XLA has read of the flags counts, not how they were written.
-    flags |= _take(debug, [name for name in dir(debug) if name.startswith("xla_")])
+    flags |= _take(build.debug_options, _debug_names(type(build.debug_options)))
     flags |= dict(options.env_option_overrides)
     options.env_option_overrides = []
     named = _take(options, _COMPILE_OPTIONS) | _take(build, _BUILD_OPTIONS)
@@ -132,12 +132,20 @@ def _read_options(given: Any, platform: str) -> _Options:
     return _Options(named, counting, rest.hexdigest())
 
 
+@functools.cache
+def _debug_names(kind: type) -> tuple[str, ...]:
+    return tuple(name for name in dir(kind) if name.startswith("xla_"))
+
+
 def _take(holder: Any, names: Iterable[str]) -> dict[str, Any]:
     """The attributes, which are empty afterwards: what has a name needn't make the others differ."""
-    taken = {name: getattr(holder, name) for name in names if hasattr(holder, name)}
-    for name, value in taken.items():
-        if isinstance(value, (bool, int, float, str)):
-            setattr(holder, name, type(value)())
+    taken: dict[str, Any] = {}
+    for name in names:
+        value = getattr(holder, name, None)
+        if value is not None:
+            taken[name] = value
+            if value and isinstance(value, (bool, int, float, str)):
+                setattr(holder, name, type(value)())
     return taken
 
 

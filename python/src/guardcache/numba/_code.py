@@ -24,8 +24,12 @@ _FLAGS = (
     | inspect.CO_ASYNC_GENERATOR
 )
 
-# Where the lowest bit of the argument of LOAD_GLOBAL says something else.
-_PUSHES_NULL = sys.version_info >= (3, 11)
+# Lowest bits of arguments that aren't part of a name's index.
+_BITS = {
+    "LOAD_GLOBAL": 1,
+    "LOAD_ATTR": 1 if sys.version_info >= (3, 12) else 0,
+    "LOAD_SUPER_ATTR": 3,
+}
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,11 @@ def take_apart(code: CodeType) -> Parts:
             argument = slots[step.arg]
             if argument == len(constants):
                 constants.append(code.co_consts[step.arg or 0])
-        elif step.opcode in _GLOBALS:
-            flag = (step.arg or 0) & 1 if _PUSHES_NULL and step.opname == "LOAD_GLOBAL" else 0
-            argument = (read[step.argval], flag)
         elif step.opcode in _NAMES:
-            argument = step.argval
-            names.add(step.argval)
+            number: object = read[step.argval] if step.opcode in _GLOBALS else step.argval
+            argument = (number, (step.arg or 0) & _BITS.get(step.opname, 0))
+            if step.opcode not in _GLOBALS:
+                names.add(step.argval)
         told.append((step.opname, argument))
     for nested in (constant for constant in constants if isinstance(constant, CodeType)):
         inner = take_apart(nested)

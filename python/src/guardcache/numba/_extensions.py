@@ -77,7 +77,8 @@ def _foreign(registered: Any) -> Iterable[Any]:
     if isinstance(registered, type):
         author = registered.__dict__.get("_overload_func") or registered.__dict__.get("_definition_func")
         if author is None:
-            return [class_ for class_ in (registered, *registered.__bases__) if not _KNOWN[class_.__module__]]
+            about = (registered, *registered.__bases__, registered.__dict__.get("key"))
+            return [class_ for class_ in about if isinstance(class_, type) and not _KNOWN[class_.__module__]]
         registered = author.__func__ if isinstance(author, staticmethod) else author
     if not isinstance(registered, FunctionType):
         return ()
@@ -120,12 +121,18 @@ def _tell_function(function: FunctionType) -> Value:
 
 
 def _tell_class(class_: type) -> Value:
-    """By its methods: a type, a data model, a template of typing."""
+    """By its methods and attributes: a data model, a template of typing. What a type of numba's stands for is said
+    elsewhere, in many places.
+    """
+    if issubclass(class_, types.Type):
+        raise Unkeyed("a type that the program defines isn't known by its class")
     walk = Walk()
-    methods = {
-        name: walk.function(held) for name, held in sorted(vars(class_).items()) if isinstance(held, FunctionType)
+    told: dict[str, Value] = {
+        name: walk.value(getattr(held, "__func__", held))
+        for name, held in sorted(vars(class_).items())
+        if not name.startswith("__") and name != "_abc_impl"
     }
-    return {"methods": methods, "bases": [f"{base.__module__}.{base.__qualname__}" for base in class_.__bases__]}
+    return {"has": told, "bases": [f"{base.__module__}.{base.__qualname__}" for base in class_.__bases__]}
 
 
 _TELL: dict[bool, Callable[[Any], Value]] = {False: _tell_function, True: _tell_class}

@@ -46,6 +46,7 @@ class Walk:
         self._numbers: dict[int, int] = {}
         self._open: list[FunctionType] = []
         self._names: frozenset[str] = frozenset()
+        self._callees: dict[str, str] = {}
         self._met = met
 
     def value(self, value: Any) -> Value:
@@ -74,23 +75,35 @@ class Walk:
         self.functions.append(function)
         parts = _code.take_apart(function.__code__)
         told: dict[str, Value] = {"code": parts.digest}
-        outer, self._names = self._names, parts.names
+        outer, self._names = (self._names, self._callees), parts.names
         self._open.append(function)
         try:
             outside = {
                 "closure": self._named("closure variable", _closure(function)),
                 "globals": self._named("global", _globals(function, parts.globals)),
             }
+            functions, self._callees = _take_functions(outside)
             told.update(
+                reads=self._reads(parts),
                 literals=[self.value(constant) for constant in parts.constants],
                 defaults=self._named("default", _defaults(function)),
-                functions=_take_functions(outside),
+                functions=functions,
                 **outside,
             )
         finally:
-            self._names = outer
+            self._names, self._callees = outer
             self._open.pop()
         return {name: value for name, value in told.items() if value}
+
+    def _reads(self, parts: _code.Parts) -> Value:
+        """What the code has numbers for: names, of builtins too, and which functions of the program."""
+        return [self._callees.get(name, name) for name in parts.globals]
+
+    def code(self, code: CodeType) -> Value:
+        """A nested function: it reads the globals of the one around it, which has them told."""
+        parts = _code.take_apart(code)
+        literals: Value = [self.value(constant) for constant in parts.constants]
+        return {"code": parts.digest, "reads": self._reads(parts), "literals": literals}
 
     def _named(self, what: str, values: dict[str, Any]) -> dict[str, Value]:
         told: dict[str, Value] = {}
@@ -110,12 +123,19 @@ class Walk:
         return {"module": self._named("attribute", read)}
 
 
-def _take_functions(outside: dict[str, Any]) -> dict[str, Value]:
+def _take_functions(outside: dict[str, dict[str, Value]]) -> tuple[dict[str, Value], dict[str, str]]:
     """Functions of the program, taken out of what is told by name: they are numbered by first use, so that a caller
-    needn't be compiled again because what it calls has a new name.
+    needn't be compiled again because what it calls has a new name. Also the numbers of those that are globals.
     """
-    found = [told.pop(name) for told in outside.values() for name in list(told) if isinstance(told[name], _Function)]
-    return {f"callee {number}": value for number, value in enumerate(found, 1)}
+    functions: dict[str, Value] = {}
+    numbers: dict[str, str] = {}
+    for where, told in outside.items():
+        for name in [name for name, value in told.items() if isinstance(value, _Function)]:
+            number = f"callee {len(functions) + 1}"
+            functions[number] = told.pop(name)
+            if where == "globals":
+                numbers[name] = number
+    return functions, numbers
 
 
 def _defaults(function: FunctionType) -> dict[str, Any]:
@@ -210,12 +230,6 @@ def _tell_set(walk: Walk, value: Any) -> Value:
     return {type(value).__name__: sorted((walk.value(item) for item in value), key=repr)}
 
 
-def _tell_code(walk: Walk, value: CodeType) -> Value:
-    """A nested function: it reads the globals of the one around it, which has them told."""
-    parts = _code.take_apart(value)
-    return {"code": parts.digest, "literals": [walk.value(constant) for constant in parts.constants]}
-
-
 def _tell_function(walk: Walk, value: FunctionType) -> Value:
     return _packaged(value, "function") or walk.function(value)
 
@@ -293,7 +307,7 @@ _TELL: dict[type, Tell] = {
     frozenset: _tell_set,
     range: _tell_range,
     slice: _tell_range,
-    CodeType: _tell_code,
+    CodeType: Walk.code,
     FunctionType: _tell_function,
     BuiltinFunctionType: _tell_builtin,
     np.ufunc: _tell_ufunc,
