@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -143,13 +143,19 @@ class OnnxRuntime:
 FRAMEWORKS: dict[str, Callable[[str], Any]] = {"iree": Iree, "openvino": OpenVino, "onnxruntime": OnnxRuntime}
 
 
+def processor_seconds() -> float:
+    """Children's included: IREE's compiler is a program."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
 def main() -> None:
     framework, way, directory, change = sys.argv[1:]
     programs = FRAMEWORKS[framework](change)
-    began = time.perf_counter()
+    began = processor_seconds()
     calls = list(enumerate(programs.use(way, directory)))
     results = {place: call() for place, call in (reversed(calls) if change == "reordered" else calls)}
-    seconds = time.perf_counter() - began
+    seconds = processor_seconds() - began
     digest = hashlib.sha256(b"".join(results[place] for place in range(len(calls)))).hexdigest()
     print(json.dumps({"seconds": seconds, "hits": programs.hits(), "total": len(calls), "digest": digest}))
 

@@ -65,9 +65,7 @@ def each_row(module: str) -> Iterator[Row]:
 
 
 def is_slower(ours: float | None, own: float | None) -> bool:
-    return (
-        ours is not None and own is not None and ours - own > max(PART * own, SECONDS)
-    )
+    return ours is not None and own is not None and ours - own > max(PART * own, SECONDS)
 
 
 def worse(row: Row) -> list[str]:
@@ -129,9 +127,7 @@ def measured(only: list[str]) -> Iterator[Row]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the rows there, too")
     parser.add_argument("--only", choices=MODULES, action="append", default=[])
     wanted = parser.parse_args()
