@@ -3,8 +3,9 @@
     python bench/frameworks/run.py [--json FILE] [--only MODULE]
 
 Each row is what a second process finds after a change of the program, of its place or of the machine, and how long all
-first calls took together; whether by the clock or of the processor, each framework's file says. Prints a Markdown table, then what is worse than without the adapter: fewer hits, other numbers, or
-slower by more than 3 % and more than 5 ms. The exit status is 1 if there is any such row. What isn't installed is said.
+first calls took together; whether by the clock or of the processor, each framework's file says. Prints a Markdown table, then
+what is worse than without the adapter: fewer hits, other numbers, or slower by more than 3 % and more than 5 ms. The exit status
+is 1 if anything is. What isn't installed is said.
 """
 
 from __future__ import annotations
