@@ -89,6 +89,6 @@ run guardcache config tiers "redis://cache redis://cache:seven"
 run guardcache config tiers
 sed -i 's|"max-size": "[^"]*"|&, "tiers": "redis://cache:seven"|' "$GUARDCACHE_DIR/config.json"
 run guardcache ls 2>&1 | head -n 1
-guardcache doctor 2>&1 >/dev/null
+{ guardcache doctor >/dev/null; } 2>&1
 run guardcache config --unset tiers
 run guardcache config tiers

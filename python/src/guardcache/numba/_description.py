@@ -18,7 +18,7 @@ from numba.core import compiler, config, entrypoints, sigutils
 
 from guardcache import Graph
 from guardcache._values import Value
-from guardcache.numba import _types
+from guardcache.numba import _lines, _types
 from guardcache.numba._extensions import Extensions
 from guardcache.numba._history import History
 from guardcache.numba._unkeyed import Unkeyed
@@ -64,6 +64,8 @@ class Describer:
         graph.component(
             "settings", settings(_SETTINGS + _PARALLEL_SETTINGS * bool(dispatcher.targetoptions.get("parallel")))
         )
+        if dispatcher.targetoptions.get("debug", config.DEBUGINFO_DEFAULT):
+            graph.component("lines", repr(_lines.of(walk.functions)))
         return graph, tuple(walk.functions)
 
 

@@ -28,10 +28,11 @@ _NUMBA = os.path.dirname(numba.__file__) + os.sep
 
 
 class Extensions:
-    """What was registered so far. Registries only grow: each is read from where it ended. Used under numba's lock."""
+    """What was registered so far. Lists only grow: each is read from where it ended. Used under numba's lock."""
 
     def __init__(self) -> None:
         self._ends: dict[int, int] = {}
+        self._seen: dict[int, list[int]] = {}
         self._found: dict[int, Any] = {}
         self._told: dict[int, Value] = {}
 
@@ -53,10 +54,19 @@ class Extensions:
 
     def _new(self, contexts: Iterable[Any]) -> Iterator[Any]:
         for held in _registries(contexts):
-            begin = self._ends.get(id(held), 0)
-            if len(held) > begin:
-                self._ends[id(held)] = len(held)
-                yield from islice(held.values() if isinstance(held, Mapping) else held, begin, None)
+            yield from self._replaced(held) if isinstance(held, Mapping) else self._appended(held)
+
+    def _appended(self, held: list[Any]) -> Iterator[Any]:
+        begin = self._ends.get(id(held), 0)
+        self._ends[id(held)] = len(held)
+        return islice(held, begin, None)
+
+    def _replaced(self, held: Mapping[Any, Any]) -> Iterable[Any]:
+        seen = [id(value) for value in held.values()]
+        if self._seen.get(id(held)) == seen:
+            return ()
+        self._seen[id(held)] = seen
+        return held.values()
 
 
 def _registries(contexts: Iterable[Any]) -> Iterator[Any]:
