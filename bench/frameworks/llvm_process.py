@@ -28,7 +28,8 @@ def text(index: int, number: int) -> tuple[str, str]:
         f"  %s{i} = call double @llvm.fma.f64(double %p{i}, double {i}.0, double %s{i - 1})"
         for i in range(1, TERMS + index)
     )
-    body = f"  %p0 = fadd double %x, 0.0\n  %s0 = call double @sin(double %x)\n{terms}\n  ret double %s{TERMS - 1 + index}"
+    first = "  %p0 = fadd double %x, 0.0\n  %s0 = call double @sin(double %x)"
+    body = f"{first}\n{terms}\n  ret double %s{TERMS - 1 + index}"
     declared = "declare double @sin(double)\ndeclare double @llvm.fma.f64(double, double, double)"
     return name, f"{declared}\ndefine double @{name}(double %x) {{\n{body}\n}}"
 

@@ -7,8 +7,8 @@ Each row is a change between the first process and the second: nothing; every fu
 moved to another file, with comments; on another machine, which got the cache as a file. A hit is a function that wasn't
 compiled in the second process. Times are of the processor, for everything behind the import of numba or llvmlite: the
 adapter's import, the program's, and the first call of each function; of several processes the quickest counts. `equal`
-says that every result has the same bits in all processes. llvmlite has no cache of its own: beside ours is what compiling
-takes.
+says that every result has the same bits in all processes. llvmlite has no cache of its own: beside ours is what
+compiling takes.
 """
 
 from __future__ import annotations

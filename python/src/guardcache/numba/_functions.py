@@ -100,12 +100,13 @@ class _Call:
         return graph
 
     def _build(self) -> tuple[Any, Compiled]:
+        self._handover.ready = None  # what numba wouldn't take is compiled
         entry_point = self._original(self._dispatcher, self._signature)
         result = self._handover.compiled
         try:
             return entry_point, Compiled(_entries.dump(result, self._functions))
-        except _entries.CannotStore as reason:
-            self._handover.refused = str(reason) or self._handover.refused
+        except Exception as reason:  # whatever it is, it mustn't cost what was compiled
+            self._handover.refused = str(reason) or self._handover.refused or type(reason).__name__
             return entry_point, Compiled(b"", do_not_store=self._handover.refused)
 
     def _load(self, hit: Hit) -> Any:
