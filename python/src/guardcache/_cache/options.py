@@ -266,11 +266,15 @@ def _request_of(asked: Asked) -> _native._Request:
     )
 
 
+def check_compile_asked(call: str, asked: CompileAsked) -> None:
+    check_names(call, asked, _COMPILE_ASKED)
+
+
 def make_compile_request(
     call: str, asked: CompileAsked, make_hit: Callable[[_native._Hit], Hit]
 ) -> tuple[_native._Request, _native._CompileOptions]:
     """The same for calls that may compile."""
-    check_names(call, asked, _COMPILE_ASKED)
+    check_compile_asked(call, asked)
     post_load = asked.get("post_load")
     options = (
         asked.get("refresh", False),
