@@ -138,6 +138,8 @@ void gather_progress(void *state, uint64_t done, uint64_t total);
    the interpreter is about to end. */
 bool callback_begin(PyGILState_STATE *out_lock);
 void callback_end(PyGILState_STATE lock);
+/* An exception of this type ends with the call: whether it is Ctrl-C, which the program gets once the library has returned. */
+bool pass_on_interrupt(PyObject *type);
 /* One of them doesn't return, and the interpreter is about to end. */
 bool callbacks_are_stuck(void);
 

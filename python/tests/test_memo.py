@@ -118,7 +118,7 @@ with Cache(sys.argv[1]) as cache:
         (folder / "script.py").write_text(text)
         (folder / "helper.py").write_text(f"def compile(source): return {content!r}")
         for _ in range(2):
-            run = [sys.executable, folder / "script.py", directory]
+            run = [sys.executable, str(folder / "script.py"), str(directory)]
             told.append(subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip())
     assert told == ["Fresh one", "Hit one", "Fresh two", "Hit two"]
 
@@ -136,7 +136,10 @@ REFUSED: list[tuple[Any, str]] = [
     (functools.partial(twice, "x"), r"can't tell functools.partial"),
     (compile_async, "get_or_compile_async"),
     ("twice", "decorates a function, not a str"),
-    (classmethod(twice), "decorates a function, not a classmethod"),
+    (
+        classmethod(twice),  # type: ignore[arg-type]
+        "decorates a function, not a classmethod",
+    ),
 ]
 
 
