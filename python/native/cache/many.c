@@ -17,6 +17,7 @@ typedef struct piece {
     native_hints hints;
     native_entry entry;
     PyObject *answer;          /* what compile gave, which entry borrows from */
+    PyObject *kept;            /* texts that were escaped */
     PyObject *exception;       /* what it raised, or what kept what it gave from being an entry */
     bool failed;               /* it raised */
 } piece;
@@ -94,18 +95,11 @@ keep_waiting_one(void *state)
 static gcache_status
 failed(piece *p, gcache_error *error)
 {
-    PyObject *text;
-
     p->failed = true;
     p->exception = take_raised();
     if (p->exception != NULL && !PyErr_GivenExceptionMatches(p->exception, PyExc_Exception))
         end_call(p->many, Py_NewRef(p->exception));
-    text = p->exception == NULL ? NULL : PyObject_Str(p->exception);
-    char const *utf8 = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, NULL);
-    if (error != NULL)
-        PyOS_snprintf(error->message, sizeof error->message, "%s", utf8 != NULL ? utf8 : "an exception");
-    PyErr_Clear();
-    Py_XDECREF(text);
+    exception_shown(p->exception, error);
     return GCACHE_ERROR_ARGUMENT;
 }
 
@@ -114,8 +108,7 @@ piece_compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcach
 {
     piece *p = state;
     PyGILState_STATE lock;
-    PyObject *made;
-    char const *do_not_store = NULL;
+    PyObject *made, *do_not_store;
     gcache_status status = GCACHE_OK;
 
     (void)graph, (void)hints;
@@ -123,16 +116,19 @@ piece_compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcach
         return GCACHE_ERROR_ARGUMENT;
     /* A wait that was ended isn't followed by a compile. */
     p->answer = !atomic_load(&p->many->ended) ? PyObject_CallNoArgs(p->compile) : NULL;
-    if (p->answer == NULL || !PyArg_ParseTuple(p->answer, "Oz", &made, &do_not_store)) {
+    if (p->answer == NULL || !PyArg_ParseTuple(p->answer, "OO", &made, &do_not_store)) {
         status = failed(p, error);
     } else {
         if (PyExceptionInstance_Check(made))
             p->exception = Py_NewRef(made);
         else if (entry_read(made, &p->entry) < 0)
             p->exception = take_raised();
+        if (p->exception == NULL && shown_or_none(do_not_store, &out_compiled->do_not_store, &p->kept) < 0)
+            p->exception = take_raised();
         if (p->exception == NULL)
             *out_compiled->entry = p->entry.view;
-        out_compiled->do_not_store = p->exception == NULL ? do_not_store : "it is no entry";
+        else
+            out_compiled->do_not_store = "it is no entry";
     }
     callback_end(lock);
     return status;
@@ -146,12 +142,13 @@ piece_read(many *m, size_t number, PyObject *tuple)
 {
     gcache_module *module = &m->modules[number];
     piece *p = &m->pieces[number];
-    PyObject *mapping;
+    PyObject *mapping, *bypass;
 
     *module = (gcache_module)GCACHE_MODULE_INIT;
     p->many = m;
     m->count++;
-    if (!PyArg_ParseTuple(tuple, "OOzO", &p->graph, &mapping, &module->bypass, &p->compile)
+    if (!PyArg_ParseTuple(tuple, "OOOO", &p->graph, &mapping, &bypass, &p->compile)
+        || shown_or_none(bypass, &module->bypass, &p->kept) < 0
         || (module->graph = graph_given(m->state, p->graph)) == NULL || hints_read(mapping, &p->hints) < 0)
         return -1;
     module->hints = hints_or_null(&p->hints);
@@ -221,6 +218,7 @@ many_clear(many *m)
         hints_clear(&m->pieces[i].hints);
         entry_clear(&m->pieces[i].entry);
         Py_CLEAR(m->pieces[i].answer);
+        Py_CLEAR(m->pieces[i].kept);
         Py_CLEAR(m->pieces[i].exception);
     }
     PyMem_Free(m->modules);
