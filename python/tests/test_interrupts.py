@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def test_many_modules_end(cache: Cache, raised: type[BaseException], workers: in
         compiled.append(number)
         return build()
 
-    modules = [Module(matmul(number), lambda number=number: compile(number)) for number in range(1, 40)]
+    modules = [Module(matmul(number), partial(compile, number)) for number in range(1, 40)]
     with pytest.raises(raised, match="enough"):
         cache.compile_many(modules, workers=workers)
     assert len(compiled) < 20

@@ -138,7 +138,7 @@ class Memoizes(Compiles):
 
     def memoize(
         self,
-        compile: Callable[P, Compiled] | None = None,
+        compile: Callable[..., Compiled] | None = None,
         /,
         *,
         describe: Callable[..., Graph] | None = None,
@@ -146,7 +146,7 @@ class Memoizes(Compiles):
         name: str | None = None,
         version: Value = None,
         **asked: Unpack[CompileAsked],
-    ) -> Memoize | Memoized[P]:
+    ) -> Memoize | Memoized[...]:
         """A decorator for compile functions: calls look up first, and compile once among all threads and processes.
 
         >>> @cache.memoize(version=mycompiler.__version__)
