@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import SupportsIndex
 
 SECOND_NS = 1_000_000_000
@@ -40,6 +41,13 @@ def flag(option: str, value: object) -> bool:
     if value not in (True, False):
         raise TypeError(f"{option} is True or False, not {value!r}")
     return bool(value)
+
+
+def texts(option: str, given: Iterable[str]) -> tuple[str, ...]:
+    """A text is a sequence of texts, too, but nobody means its letters."""
+    if isinstance(given, str):
+        raise TypeError(f"{option} are a list of texts, not one of them: [{given!r}]?")
+    return tuple(given)
 
 
 def function(option: str, value: object) -> None:

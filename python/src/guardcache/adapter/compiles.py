@@ -160,7 +160,7 @@ class _Run(Generic[T]):
 
     def _compile(self) -> Compiled:
         try:
-            value, compiled = self._build()
+            value, compiled = _checked(self._build())
         except BaseException as error:
             self._failed = error
             raise
@@ -197,6 +197,13 @@ class _Run(Generic[T]):
             notes = [*self._refused.values(), *([found.note] if found.note and not found.stored else [])]
             told = Lookup(MISS, str(found.reason), label, found.key, "; ".join(notes), seconds, 0.0)
         self._adapter._remember(told)
+
+
+def _checked(made: Any) -> tuple[Any, Compiled]:
+    if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], Compiled):
+        return made
+    shown = ", ".join(type(part).__name__ for part in made) if isinstance(made, tuple) else type(made).__name__
+    raise TypeError(f"build gives a pair, what was built and a guardcache.Compiled of it, not ({shown})")
 
 
 def open_cache(directory: str | os.PathLike[str] | None, log: logging.Logger = log, **options: Any) -> Cache:
