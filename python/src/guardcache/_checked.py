@@ -10,21 +10,23 @@ SECOND_NS = 1_000_000_000
 
 # Three hundred years: what is longer, infinity too, is for ever. Two of them still fit into C's 64 bits.
 FOREVER_NS = 2**63 - 1
+_FOREVER_SECONDS = FOREVER_NS / SECOND_NS
+
 SIZE_MAX = 2**63 - 1
 INT_MAX = 2**31 - 1
 
 
 def in_ns(option: str, seconds: float) -> int:
     """Nanoseconds, of which C takes 0 for the default: what is shorter than one is one."""
-    if seconds == 0:
-        return 0
     try:
-        refused = not seconds > 0  # NaN, too
+        if 1e-9 <= seconds < _FOREVER_SECONDS:
+            return int(seconds * SECOND_NS)
+        refused = not seconds >= 0  # NaN, too
     except TypeError:
         raise TypeError(f"{option} is a number of seconds, not {seconds!r}") from None
     if refused:
         raise ValueError(f"{option} is a number of seconds from 0, not {seconds!r}")
-    return max(1, int(seconds * SECOND_NS)) if seconds < FOREVER_NS / SECOND_NS else FOREVER_NS
+    return FOREVER_NS if seconds > 1 else int(seconds > 0)
 
 
 def whole(option: str, number: SupportsIndex, most: int = SIZE_MAX) -> int:
