@@ -74,8 +74,11 @@ class Adapter:
         self, name: str, cache: Cache | str | os.PathLike[str] | None = None, *, kind: str = "generic", **options: Any
     ) -> None:
         """`cache` is an open one, a directory, or None for the default directory: see `open_cache`, which also takes
-        the options. What is opened here is closed by `close`. `kind` is that of descriptions that can't be made.
+        the options, and what can't be opened raises. What is opened here is closed by `close`. `kind` is that of
+        descriptions that can't be made.
         """
+        if isinstance(cache, Cache) and options:
+            raise TypeError(f"a cache that is open has its options already: {', '.join(options)}")
         self.name = name
         self.kind = kind
         self.cache = cache if isinstance(cache, Cache) else open_cache(cache, log, **options)
