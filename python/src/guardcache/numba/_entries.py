@@ -59,14 +59,10 @@ class Stored(NamedTuple):
 
 
 def dump(result: CompileResult | None, functions: Sequence[FunctionType]) -> bytes:
-    """`functions` are those that were told, the one that was compiled first; none of what couldn't be told.
-    `CannotStore` says why it can't, if there is more to say.
-    """
+    """`functions` are those that were told, the one that was compiled first. `CannotStore` says why it can't."""
     if result is None:
         raise CannotStore("numba had it already")
     _check(result)
-    if not functions:
-        raise CannotStore
     library, _, (code, bitcode) = result.library.serialize_using_object_code()
     _check_symbols(_elf.Object(code))
     stored = Stored(
