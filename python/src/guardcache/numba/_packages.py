@@ -33,7 +33,8 @@ def version(module: object) -> str | None:
     return _package(name, _file(sys.modules.get(name)))
 
 
-def is_known(module: object) -> bool:
+@lru_cache(maxsize=4096)
+def is_known(module: str | None) -> bool:
     """Whether what is in a module goes by a version that every key has."""
     return (version(module) or "").partition(" ")[0] in _KNOWN
 
