@@ -27,7 +27,7 @@ from guardcache.numba._values import Walk, closure, jitted
 KIND = "numba"
 
 # What an entry holds: another number never shares entries with this one.
-_FORMAT = 1
+_FORMAT = 2
 
 # numba's settings that change what it makes; those that aren't there in this numba don't count.
 _SETTINGS = (

@@ -153,7 +153,9 @@ def load(payload: bytes | memoryview, functions: Sequence[FunctionType], context
     object = _elf.Object(stored.object)
     _prepare(context, object)
     rename = Names(stored.descriptor, function, object.strong())
-    library = LoadedLibrary(context.codegen(), rename(stored.library), object.renamed(rename), stored.bitcode, rename)
+    moved = _lines.Moved(object, stored.lines, functions)
+    content = moved.put_in(object.renamed(rename))
+    library = LoadedLibrary(context.codegen(), rename(stored.library), content, stored.bitcode, rename, moved)
     library.put_in(rename(name) for name in object.defined())
     found = [_environment(rename(name), constants, function) for name, constants in stored.environments]
     environments = {environment.env_name: environment for environment in found}
@@ -179,7 +181,6 @@ def load(payload: bytes | memoryview, functions: Sequence[FunctionType], context
         library.codegen.set_env(name, environment)
     if stored.generator is not None:
         _put_in_generator(stored, rename, context, library)
-    _lines.moved(object, stored.lines, functions)
     return result
 
 
@@ -230,10 +231,19 @@ def _environment(name: str, constants: list[Any], function: FunctionType) -> Env
 class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A library from an entry. Its bitcode is parsed when a caller is compiled that links it, as a rule never."""
 
-    def __init__(self, codegen: Any, name: str, object: bytes, bitcode: bytes, rename: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        codegen: Any,
+        name: str,
+        object: bytes,
+        bitcode: bytes,
+        rename: Callable[[str], str],
+        moved: _lines.Moved,
+    ) -> None:
         super().__init__(codegen, name)
         self._bitcode = bitcode
         self._rename = rename
+        self._moved = moved
         self._shared_module: ll.ModuleRef | None = None
         self.enable_object_caching()
         self._set_compiled_object(object)
@@ -248,6 +258,7 @@ class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def _get_module_for_linking(self) -> ll.ModuleRef:
         if self._shared_module is None:
+            self._moved.linked()
             module = ll.parse_bitcode(self._bitcode)
             for values in (module.functions, module.global_variables):
                 for value in list(values):

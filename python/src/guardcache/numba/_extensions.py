@@ -1,8 +1,8 @@
 """What users and packages have taught numba: overloads, intrinsics, types of their own.
 
-They take part in every compile, and numba doesn't say in which. So all of them together are a component of each key: what
-each of them is for, what was said when it was registered, and the code, in the order in which they were registered for the
-same thing. Numba's own count by its version.
+They take part in every compile, and numba doesn't say in which. So all of them together are a component of each key:
+what each of them is for, what was said when it was registered, and the code, in the order in which they were registered
+for the same thing. Numba's own count by its version.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Extensions:
 
 
 def _only(name: str, told: list[list[Value]]) -> Value:
-    """What all of several objects that look the same are extended by: nobody could say which of them a function reads."""
+    """What all of several objects that look the same are extended by: nobody can say which of them a function reads."""
     if any(one != told[0] for one in told):
         raise Unkeyed(f"extension: there are several {name.partition(' ')[0]}")
     return told[0]

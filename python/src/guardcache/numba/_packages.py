@@ -52,9 +52,9 @@ def _package(name: str, path: str | None) -> str | None:
     if path is None:
         return None
     installed = not _INSTALLED.isdisjoint(PurePath(path).parts)
-    if name in sys.stdlib_module_names or name in sys.builtin_module_names:
-        if not path or (not installed and os.path.realpath(path).startswith(_STANDARD)):
-            return "python"
+    standard = not path or (not installed and os.path.realpath(path).startswith(_STANDARD))
+    if standard and (name in sys.stdlib_module_names or name in sys.builtin_module_names):
+        return "python"
     if not installed:
         return None
     found = getattr(sys.modules[name], "__version__", None)

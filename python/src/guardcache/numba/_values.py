@@ -57,7 +57,9 @@ class Walk:
         self._roughly = roughly
 
     def value(self, value: Any) -> Value:
-        tell = _TELL.get(type(value)) or next((tell for kind, tell in _TELL_KIND if isinstance(value, kind)), _tell_other)
+        tell = _TELL.get(type(value)) or next(
+            (tell for kind, tell in _TELL_KIND if isinstance(value, kind)), _tell_other
+        )
         try:
             return tell(self, value)
         except Unkeyed:
@@ -170,12 +172,13 @@ class Walk:
 
 def _take_functions(outside: dict[str, dict[str, Value]]) -> tuple[dict[str, Value], dict[str, str]]:
     """Functions of the program, taken out of what is told by name: they are numbered by first use, so that a caller
-    needn't be compiled again because what it calls has a new name. Also the numbers of those that are globals.
+    needn't be compiled again because what it calls has a new name; names of attributes are in the code. Also the numbers of
+    those that are globals.
     """
     functions: dict[str, Value] = {}
     numbers: dict[str, str] = {}
     for where, told in outside.items():
-        for name in [name for name, value in told.items() if isinstance(value, _Function)]:
+        for name in [name for name, value in told.items() if isinstance(value, _Function) and "." not in name]:
             number = f"callee {len(functions) + 1}"
             functions[number] = told.pop(name)
             if where == "globals":
