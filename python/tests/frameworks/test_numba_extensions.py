@@ -1,7 +1,7 @@
 """What the program has taught numba: each pair of programs must be told the same, or differently.
 
-numba's registries only grow, and each extension counts in all keys: so every program has a process of its own, forked from
-one that has numba ready.
+numba's registries only grow, and each extension counts in all keys: so every program has a process of its own, forked
+from one that has numba ready.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba import njit, types
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import (
-    intrinsic, make_attribute_wrapper, models, overload, overload_attribute, overload_method, register_model, type_callable
+    make_attribute_wrapper, models, overload, overload_attribute, overload_method, register_model, type_callable
 )
 
 def foo(a): pass
@@ -84,8 +84,8 @@ DIFFERENT = {
         "@type_callable(bar)\ndef typed(context):\n    return lambda a: types.int64",
     ),
     "an attribute's type": (
-        "@infer_getattr\nclass Of(AttributeTemplate):\n    key = types.Array\n    def resolve_foo(self, a): return types.int64",
-        "@infer_getattr\nclass Of(AttributeTemplate):\n    key = types.List\n    def resolve_foo(self, a): return types.int64",
+        "@infer_getattr\nclass Of(AttributeTemplate):\n    key = types.Array\n    def resolve_foo(self, a): return a",
+        "@infer_getattr\nclass Of(AttributeTemplate):\n    key = types.List\n    def resolve_foo(self, a): return a",
     ),
     "a wrapped attribute": (
         "class Own(types.Type): pass\nmake_attribute_wrapper(Own, 'a', 'b')",

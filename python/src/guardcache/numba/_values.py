@@ -1,9 +1,9 @@
 """What a function reads, told so that equal tellings mean equal code: constants, globals, closures, other functions.
 
 numba freezes what a function reads from outside when it compiles it. `Walk.value` tells such a value by its content, a
-jitted function by its code and what that reads in turn, what is read of a module by what it is there now, and classes and
-functions of installed packages by name and version. What it doesn't know raises `Unkeyed`: better compiled again than
-served wrong.
+jitted function by its code and what that reads in turn, what is read of a module by what it is there now, and classes
+and functions of installed packages by name and version. What it doesn't know raises `Unkeyed`: better compiled again
+than served wrong.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ class Walk:
 
 def _take_functions(outside: dict[str, dict[str, Value]]) -> tuple[dict[str, Value], dict[str, str]]:
     """Functions of the program, taken out of what is told by name: they are numbered by first use, so that a caller
-    needn't be compiled again because what it calls has a new name; names of attributes are in the code. Also the numbers of
-    those that are globals.
+    needn't be compiled again because what it calls has a new name; names of attributes are in the code. Also the
+    numbers of those that are globals.
     """
     functions: dict[str, Value] = {}
     numbers: dict[str, str] = {}
@@ -206,7 +206,7 @@ def closure(function: FunctionType) -> dict[str, Any]:
 
 
 def _globals(function: FunctionType, names: tuple[str, ...]) -> dict[str, Any]:
-    """Python's own builtins are left out: their names suffice. So is what isn't there: numba says so, if it needs it."""
+    """Python's own builtins are left out: their names suffice. So is what isn't there: numba says so."""
     found = {}
     for name in names:
         value = function.__globals__.get(name, _ABSENT)
