@@ -201,14 +201,17 @@ static void
 run(char const *name, order how, bool named, unsigned runs)
 {
     double compiles[RUNS], waits[RUNS], sum = 0;
+    unsigned few = 0;
 
     for (unsigned i = 0; i < runs; i++) {
         run_once(how, named, i, &compiles[i], &waits[i]);
         sum += compiles[i];
+        few += compiles[i] <= 2 * VARIANTS;
     }
     bench_figure count = bench_figure_of(compiles, runs), wait = bench_figure_of(waits, runs);
-    printf("%-28s %5.1f compiles [%.0f .. %.0f]   longest wait %.2f compiles [%.2f .. %.2f]\n", name, sum / runs,
-           count.lowest_ns, count.highest_ns, wait.median_ns, wait.lowest_ns, wait.highest_ns);
+    printf("%-24s %5.1f compiles [%.0f .. %.0f], %u of %u runs with at most %d; longest wait %.2f compiles [%.2f .. %.2f]\n", name,
+           sum / runs, count.lowest_ns, count.highest_ns, few, runs, 2 * VARIANTS, wait.median_ns, wait.lowest_ns,
+           wait.highest_ns);
 }
 
 int

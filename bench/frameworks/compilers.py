@@ -5,7 +5,8 @@ change, and how long it takes.
 
 Each way begins with an empty directory and a cold process; then, for each change, processes that find what it stored. Where a
 compiler has no cache of its own, its own warm time is that of compiling again, and its hits are null. Rows are JSON, a line
-each. Times are of all first calls together, each with its run; of several processes the fastest counts.
+each. Times are of the processor, children's included, for all first calls together, each with its run: what else a machine does
+doesn't count. Of several processes the fastest counts.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import resource
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -143,13 +143,19 @@ class OnnxRuntime:
 FRAMEWORKS: dict[str, Callable[[str], Any]] = {"iree": Iree, "openvino": OpenVino, "onnxruntime": OnnxRuntime}
 
 
+def processor_seconds() -> float:
+    """Children's included: IREE's compiler is a program."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(times.ru_utime + times.ru_stime for times in used)
+
+
 def main() -> None:
     framework, way, directory, change = sys.argv[1:]
     programs = FRAMEWORKS[framework](change)
-    began = time.perf_counter()
+    began = processor_seconds()
     calls = list(enumerate(programs.use(way, directory)))
     results = {place: call() for place, call in (reversed(calls) if change == "reordered" else calls)}
-    seconds = time.perf_counter() - began
+    seconds = processor_seconds() - began
     digest = hashlib.sha256(b"".join(results[place] for place in range(len(calls)))).hexdigest()
     print(json.dumps({"seconds": seconds, "hits": programs.hits(), "total": len(calls), "digest": digest}))
 

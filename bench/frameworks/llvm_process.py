@@ -28,7 +28,8 @@ def text(index: int, number: int) -> tuple[str, str]:
         f"  %s{i} = call double @llvm.fma.f64(double %p{i}, double {i}.0, double %s{i - 1})"
         for i in range(1, TERMS + index)
     )
-    body = f"  %p0 = fadd double %x, 0.0\n  %s0 = call double @sin(double %x)\n{terms}\n  ret double %s{TERMS - 1 + index}"
+    first = "  %p0 = fadd double %x, 0.0\n  %s0 = call double @sin(double %x)"
+    body = f"{first}\n{terms}\n  ret double %s{TERMS - 1 + index}"
     declared = "declare double @sin(double)\ndeclare double @llvm.fma.f64(double, double, double)"
     return name, f"{declared}\ndefine double @{name}(double %x) {{\n{body}\n}}"
 
@@ -49,17 +50,12 @@ def main(side: str, cache: str, first: str, order: str = "") -> None:
         name, module = text(index, int(first) + index)
         engine.add_module(ll.parse_assembly(module))
         engine.finalize_object()
-        call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(
-            engine.get_function_address(name)
-        )
+        call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(engine.get_function_address(name))
         results[index] = call(0.75).hex()
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     hits = None
     if side == "ours":
-        hits = sum(
-            one.outcome == "hit" and "sums" in one.label
-            for one in guardcache.llvm.current().lookups
-        )
+        hits = sum(one.outcome == "hit" and "sums" in one.label for one in guardcache.llvm.current().lookups)
     content = hashlib.sha256(json.dumps(sorted(results.items())).encode()).hexdigest()
     print(
         json.dumps(

@@ -7,6 +7,8 @@ import sys
 from importlib import resources
 from pathlib import Path
 
+import pytest
+
 import guardcache
 
 
@@ -35,8 +37,9 @@ def test_public_names_exist_and_are_documented() -> None:
             assert public.__doc__, name
 
 
-def test_importing_the_package_does_not_import_pytorch() -> None:
-    assert run("-c", "import guardcache, sys; sys.exit('torch' in sys.modules)").returncode == 0
+@pytest.mark.parametrize("heavy", ["torch", "asyncio", "difflib"])
+def test_importing_the_package_does_not_import_what_it_may_not_need(heavy: str) -> None:
+    assert run("-c", f"import guardcache, sys; sys.exit({heavy!r} in sys.modules)").returncode == 0
 
 
 def test_every_module_is_installed() -> None:

@@ -35,7 +35,8 @@ note(void *state, char const *name)
     if (strncmp(name, l->prefix, l->prefix_size) != 0)
         return 0;
     snprintf(path.text, sizeof path.text, FOLDER "%s", name);
-    if (gci_dir_stat(l->store->directory, path.text, &facts, NULL) == GCACHE_OK)
+    /* An empty one is only just being taken. */
+    if (gci_dir_stat(l->store->directory, path.text, &facts, NULL) == GCACHE_OK && facts.st_size != 0)
         l->flights->items[l->flights->count++] =
             (gci_flight){ strtoull(name + l->prefix_size, NULL, 16), (uint64_t)facts.st_ino, gci_timespec_ns(facts.st_mtim) };
     return l->flights->count == GCI_FLIGHTS_MAX;
@@ -71,7 +72,8 @@ static bool
 has(gci_flights const *flights, gci_flight const *flight)
 {
     for (size_t i = 0; i < flights->count; i++) {
-        if (flights->items[i].name == flight->name && flights->items[i].inode == flight->inode)
+        gci_flight const *other = &flights->items[i];
+        if (other->name == flight->name && other->inode == flight->inode && other->start_ns == flight->start_ns)
             return true;
     }
     return false;

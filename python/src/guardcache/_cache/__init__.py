@@ -20,11 +20,10 @@ from guardcache._cache.options import SECOND_NS, CacheOptions
 from guardcache._cache.settings import default_directory, settings
 from guardcache._cache.transfer import Transfers
 from guardcache._cache.tuning import Tuning
-from guardcache._cache.waiting import CompilesAsync
 from guardcache._kinds import load_kinds
 
 
-class Cache(Lookups, CompilesAsync, CompilesMany, Memoizes, Observes, Maintains, Transfers, Fleet, Tuning, Blobs):
+class Cache(Lookups, CompilesMany, Memoizes, Observes, Maintains, Transfers, Fleet, Tuning, Blobs):
     """An open cache directory. Any number of threads may use it, and any number of processes the directory.
 
     Payloads that were handed out stay valid after `close`, which waits for them. Caches that are open when the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Unpack
 
@@ -209,3 +209,20 @@ class Compiles(Handle):
             return make_hit(found), None
         assert begun is not None
         return make_miss(found), Compile(begun, Call(self._strict, variant_of(asked), asked.get("label")))
+
+    async def get_or_compile_async(
+        self,
+        graph: Graph,
+        compile: Callable[[], Compiled | Awaitable[Compiled]],
+        hints: Hints | None = None,
+        **asked: Unpack[CompileAsked],
+    ) -> Hit | Fresh:
+        """As `get_or_compile`; `compile` is called in the event loop, and what it returns is awaited if it can be.
+
+        Whoever is cancelled stores nothing, and others who wait compile for themselves. The call takes a thread of its
+        own, since a pool's might all wait for the very compile that needs one.
+        """
+        # asyncio takes longer to import than all the rest.
+        from guardcache._cache.waiting import Waiting
+
+        return await Waiting(self, graph, compile, hints, asked).outcome()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -220,6 +219,8 @@ def check_names(call: str, given: Mapping[str, object], known: Mapping[str, obje
     """`TypeError` for an option that `call` doesn't have, naming those that it may have meant."""
     for name in given:
         if name not in known:
+            import difflib
+
             near = " or ".join(repr(other) for other in difflib.get_close_matches(name, known))
             hint = f"; did you mean {near}?" if near else f"; it has {', '.join(known)}"
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")

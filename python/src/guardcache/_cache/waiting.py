@@ -8,7 +8,6 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Unpack
 
 from guardcache._cache.compiles import Compiled, Compiles, Fresh
 from guardcache._cache.options import CompileAsked
@@ -17,25 +16,7 @@ from guardcache._graph import Graph
 from guardcache._values import Hints
 
 
-class CompilesAsync(Compiles):
-    __slots__ = ()
-
-    async def get_or_compile_async(
-        self,
-        graph: Graph,
-        compile: Callable[[], Compiled | Awaitable[Compiled]],
-        hints: Hints | None = None,
-        **asked: Unpack[CompileAsked],
-    ) -> Hit | Fresh:
-        """As `get_or_compile`; `compile` is called in the event loop, and what it returns is awaited if it can be.
-
-        Whoever is cancelled stores nothing, and others who wait compile for themselves. The call takes a thread of its
-        own, since a pool's might all wait for the very compile that needs one.
-        """
-        return await _Run(self, graph, compile, hints, asked).outcome()
-
-
-class _Run:
+class Waiting:
     """One call: `_look` is what its thread does, all else is the event loop's."""
 
     def __init__(

@@ -7,24 +7,27 @@ stays out too, by the rules of the kind ``stablehlo``: functions that are rename
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import hashlib
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import jaxlib.version
+import numpy as np
 from jax._src import cache_key as _cache_key
 from jax._src import config
+from jax._src.lib import version_str as jaxlib_version
+from jax._src.lib.mlir import ir as _ir  # type: ignore[attr-defined]
 
-from guardcache import Graph
+from guardcache import Graph, Value
 from guardcache._classes import NamedTuple
 
 # JAX's functions are partly without types.
 cache_key: Any = _cache_key
+ir: Any = _ir
 
 # Where XLA keeps tables of its own, and how much it logs: neither changes what it makes.
 _NO_CONTENT = ("xla_gpu_per_fusion_autotune_cache_dir", "xla_gpu_kernel_cache_file", "xla_detailed_logging")
@@ -47,9 +50,9 @@ _BUILD_OPTIONS = (
     "memory_fitting_effort",
 )
 
-# Constants from this size on stand in the text by their hash.
-_LARGE_CONSTANT = re.compile(r'"0x([0-9A-Fa-f]{4096,})"')
-_LARGE_TEXT = 1 << 16
+# Constants of more elements are left out of the text; what stands there instead.
+_LARGE_CONSTANT = 1024
+_LEFT_OUT = "__elided__"
 
 # Options are few in a process; a program that makes them up endlessly must not fill its memory with them.
 _REMEMBERED = 1024
@@ -69,29 +72,53 @@ _environments: dict[tuple[Any, ...], dict[str, Any]] = {}
 def describe(module: Any, devices: Any, options: Any, backend: Any) -> Graph:
     """The arguments are those of JAX's `cache_key.get`."""
     graph = Graph("stablehlo")
-    graph.component("module", _module_text(module))
+    for name, value in (*_module(module), *_asked_for(module)):
+        graph.component(name, value)
     described = _describe_options(options, backend.platform)
     graph.component("options", described.options)
     graph.component("flags", described.flags)
     graph.component("other_options", described.others)
     graph.component("environment", _environment(devices, backend))
-    for name, value in _asked_for(module):
-        graph.component(name, value)
     return graph
 
 
-def _module_text(module: Any) -> str:
+def _module(module: Any) -> Iterator[tuple[str, Value]]:
+    """The text, and of constants that would make most of it their hashes instead."""
     if config.remove_custom_partitioning_ptr_from_cache_key.value:
         module = cache_key._remove_callbacks(module.operation.clone(), cache_key.IgnoreCallbacks.CUSTOM_PARTITIONING)
-    text: str = module.operation.get_asm(enable_debug_info=False, assume_verified=True)
-    return _LARGE_CONSTANT.sub(_hashed, text) if len(text) > _LARGE_TEXT else text
+    text = _text(module, large_elements_limit=_LARGE_CONSTANT)
+    left_out = text.count(_LEFT_OUT)
+    constants = _large_constants(module) if left_out else []
+    if len(constants) != left_out:
+        # Something else is large than constants that Python can read.
+        text, constants = _text(module), []
+    yield "module", text
+    if constants:
+        yield "large_constants", constants
 
 
-def _hashed(constant: re.Match[str]) -> str:
-    return f'"sha256:{hashlib.sha256(constant[1].encode()).hexdigest()}"'
+def _text(module: Any, **options: Any) -> str:
+    found: str = module.operation.get_asm(enable_debug_info=False, assume_verified=True, **options)
+    return found
 
 
-def _asked_for(module: Any) -> Iterator[tuple[str, str]]:
+def _large_constants(module: Any) -> list[Value]:
+    """Their hashes, in the order of the text."""
+    found: list[Value] = []
+
+    def visit(operation: Any) -> Any:
+        if operation.name == "stablehlo.constant":
+            value = operation.attributes["value"]
+            if isinstance(value, ir.DenseElementsAttr) and not value.is_splat and len(value) > _LARGE_CONSTANT:
+                found.append(hashlib.sha256(np.array(value, copy=False).data).hexdigest())
+        return ir.WalkResult.ADVANCE
+
+    with contextlib.suppress(Exception):  # Of a type that has no buffer in Python, as bfloat16.
+        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _asked_for(module: Any) -> Iterator[tuple[str, Value]]:
     """What counts only where the user asked for it."""
     if config.compilation_cache_include_metadata_in_key.value:
         text = module.operation.get_asm(enable_debug_info=True, assume_verified=True)
@@ -118,7 +145,7 @@ def _read_options(given: Any, platform: str) -> _Options:
     build = options.executable_build_options
     flags = dict(_split(_given_flags()))
     # What XLA has read of the flags counts, not how they were written.
-    flags |= _take(build.debug_options, _debug_names(type(build.debug_options)))
+    flags |= _take(build.debug_options, _debug_names(build.debug_options.__class__))
     flags |= dict(options.env_option_overrides)
     options.env_option_overrides = []
     named = _take(options, _COMPILE_OPTIONS) | _take(build, _BUILD_OPTIONS)
@@ -133,7 +160,7 @@ def _read_options(given: Any, platform: str) -> _Options:
 
 
 @functools.cache
-def _debug_names(kind: type) -> tuple[str, ...]:
+def _debug_names(kind: Any) -> tuple[str, ...]:
     return tuple(name for name in dir(kind) if name.startswith("xla_"))
 
 
@@ -183,7 +210,7 @@ def _environment(devices: Any, backend: Any) -> dict[str, Any]:
         topology = hashlib.sha256()
         cache_key._hash_accelerator_config(topology, devices)
         found = _environments[key] = {
-            "jax": jaxlib.version.__version__,
+            "jax": jaxlib_version,
             "platform": backend.platform,
             "platform_version": backend.platform_version,
             "devices": sorted({device.device_kind for device in devices.flat}),

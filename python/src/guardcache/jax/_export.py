@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import jax.export
-import jaxlib.version
+from jax._src.lib import version_str as jaxlib_version
 
 from guardcache import Compiled, Graph, Guards, Hit, Tensor, Value
 from guardcache.adapter import Adapter, Task
@@ -72,7 +72,7 @@ class Exported:
         graph.component("constraints", _scopes(leaves))
         graph.component(
             "environment",
-            {"jax": jaxlib.version.__version__, "exporter": jax.__version__, "platform": self._platform},
+            {"jax": jaxlib_version, "exporter": jax.__version__, "platform": self._platform},
         )
         return graph
 

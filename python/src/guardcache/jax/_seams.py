@@ -68,6 +68,7 @@ COMPILES = Part(
         Seam("jax._src.compilation_cache:is_cache_used", "function", "backend"),
         Seam("jax._src.interpreters.mlir:dump_module_to_file", "function", "module, stage_name"),
         Seam("jax._src.distributed:global_state.process_id"),
+        Seam("jax._src.lib:version_str"),
         Seam("jax._src.util:test_event", "function", "name, *args"),
         # What is in JAX's key, and what isn't.
         Seam(_KEY + "_remove_callbacks", "function", "m, ignore_callbacks"),

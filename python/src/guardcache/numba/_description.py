@@ -18,7 +18,7 @@ from numba.core import config, entrypoints, sigutils
 
 from guardcache import Graph
 from guardcache._values import Value
-from guardcache.numba import _types
+from guardcache.numba import _lines, _types
 from guardcache.numba._extensions import Extensions
 from guardcache.numba._history import History
 from guardcache.numba._unkeyed import Unkeyed
@@ -64,7 +64,9 @@ class Describer:
         graph.component("signature", _signature(walk, signature))
         graph.component("extensions", self._extensions.told((dispatcher.typingctx, dispatcher.targetctx)))
         graph.component("environment", environment(dispatcher.targetctx.codegen()))
-        graph.component("settings", settings(_SETTINGS + _PARALLEL_SETTINGS * walk.parallel))
+        graph.component("settings", settings(_SETTINGS + _PARALLEL_SETTINGS * ("parallel" in walk.said)))
+        if "debug" in walk.said or config.DEBUGINFO_DEFAULT:
+            graph.component("lines", repr(_lines.of(walk.functions)))
         return graph, tuple(walk.functions)
 
 

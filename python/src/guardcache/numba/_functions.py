@@ -23,7 +23,6 @@ from numba.core.registry import cpu_target
 from guardcache import Compiled, Graph, Hit
 from guardcache.adapter import Adapter, Patches, Task
 from guardcache.numba import _description, _entries, _packages
-from guardcache.numba._unkeyed import Unkeyed
 
 Original = Callable[[Any, Any], Any]
 
@@ -112,19 +111,20 @@ class _Call:
     def _describe(self) -> Graph:
         try:
             graph, self._functions = self._describer.describe(self._dispatcher, self._signature)
-        except Unkeyed as unkeyed:
-            self._refused = str(unkeyed)
+        except Exception as error:  # as a rule `Unkeyed`
+            self._refused = str(error) or type(error).__name__
             raise
         return graph
 
     def _build(self) -> tuple[Any, Compiled]:
         if self._refused:
             return self._by_numba(), Compiled(b"", do_not_store=self._refused)
+        self._handover.ready = None  # what numba wouldn't take is compiled
         entry_point = self._original(self._dispatcher, self._signature)
         try:
             return entry_point, Compiled(_entries.dump(self._handover.compiled, self._functions))
-        except _entries.CannotStore as reason:
-            self._refused = str(reason)
+        except Exception as reason:  # whatever it is, it mustn't cost what was compiled
+            self._refused = str(reason) or type(reason).__name__
             return entry_point, Compiled(b"", do_not_store=self._refused)
 
     def _by_numba(self) -> Any:

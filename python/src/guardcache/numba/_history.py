@@ -51,5 +51,5 @@ class _Shallow(Walk):
 def _read(function: FunctionType) -> object:
     try:
         return _Shallow().parts(function)
-    except Unkeyed as unkeyed:
-        return str(unkeyed)
+    except Exception as error:  # as a rule `Unkeyed`: nothing that calls it gets a key
+        return repr(error)

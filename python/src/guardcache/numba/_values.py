@@ -47,8 +47,8 @@ class Walk:
         `roughly` is for packages, whose sources count anyway: what can't be told there is told by its type.
         """
         self.functions: list[FunctionType] = []
-        self.parallel = False
-        """Whether one of them was jitted to run in several threads."""
+        self.said: set[str] = set()
+        """Options that were set for any of them."""
         self._numbers: dict[int, int] = {}
         self._open: list[object] = []
         self._held: list[object] = []
@@ -314,7 +314,7 @@ def jitted(walk: Walk, dispatcher: Any) -> dict[str, Value]:
         raise Unkeyed("it has a compiler pipeline of its own")
     if dispatcher.targetdescr is not cpu_target:
         raise Unkeyed("it is for another target than the processor")
-    walk.parallel |= bool(dispatcher.targetoptions.get("parallel"))
+    walk.said |= {name for name, value in dispatcher.targetoptions.items() if value}
     told: dict[str, Value] = {"options": options(walk, dispatcher)}
     if not dispatcher._can_compile:
         results = [overload.signature for overload in dispatcher.overloads.values()]
