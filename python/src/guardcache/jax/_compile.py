@@ -28,6 +28,10 @@ EVENTS = "/jax/compilation_cache/"
 # What is compiled with a profile, and lies beside what is compiled to collect one.
 PROFILED = "pgle"
 
+# How long to wait for another process that compiles the same. One that is stopped, in a debugger or by its shell, holds
+# its lease for as long as it lives; most compiles take less than this, and what takes longer is compiled twice at worst.
+PATIENCE_SECONDS = 120.0
+
 
 class CacheKey(str):
     """A key as JAX passes it around, with what it was made from and what is to be stored under it."""
@@ -189,6 +193,7 @@ class _Compilation:
             bypass=CALLBACKS if self._module.host_callbacks else None,
             refresh=self._verification.wanted(self._key),
             reader=distributed.global_state.process_id != 0,
+            lease_timeout=PATIENCE_SECONDS,
         )
 
     def _load(self, hit: Hit) -> Any:
