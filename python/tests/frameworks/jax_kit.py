@@ -59,7 +59,10 @@ def start(program: str, *arguments: str | Path, **variables: str) -> subprocess.
 
 def finish(process: subprocess.Popen[str], timeout: float = 120) -> str:
     """What it prints."""
-    output, errors = process.communicate(timeout=timeout)
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    finally:
+        process.kill()
     assert process.returncode == 0, errors
     return output
 

@@ -20,6 +20,7 @@ _SETTINGS = (
     "raise_persistent_cache_errors",
     "remove_custom_partitioning_ptr_from_cache_key",
     "share_binary_between_hosts",
+    "share_binary_between_hosts_timeout_ms",
 )
 
 COMPILES = Part(
