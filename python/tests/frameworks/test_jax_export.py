@@ -70,6 +70,14 @@ def test_one_export_serves_all_its_sizes(installed: Path) -> None:
         ]
 
 
+def test_sizes_dont_fill_the_memory(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("guardcache.jax._export._REMEMBERED", 2)
+    exported = guardcache.jax.export(lambda x: x + 1, shaped("b"))
+    for size in range(1, 6):
+        assert exported(numbers(size)).shape == (size,)
+    assert len(exported._found) <= 2
+
+
 def test_sizes_that_arent_allowed_are_jaxs_error_and_told(installed: Path) -> None:
     exported = guardcache.jax.export(weigh, shaped("b, 4", "b >= 2"))
     exported(numbers(2, 4))

@@ -253,7 +253,7 @@ def test_a_directory_that_cant_be_written(tmp_path: Path, right: bytes) -> None:
 def test_another_jaxlib_is_told(directory: Path, right: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(directory)
     monkeypatch.setattr("guardcache.jax._describe.jaxlib_version", "0.0.1")
-    monkeypatch.setattr("guardcache.jax._describe._environments", {})
+    guardcache.jax._describe._environments.clear()
     guardcache.jax.install(directory)
     assert call() == right
     assert guardcache.jax.lookups()[-1].reason == "no_key"

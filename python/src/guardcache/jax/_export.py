@@ -26,6 +26,9 @@ from guardcache.jax._jaxpr import check_sharding, write
 from guardcache.jax._settings import settings
 from guardcache.jax._trees import structure
 
+# A program of endlessly many sizes must not fill its memory with them.
+_REMEMBERED = 1024
+
 
 class Exported:
     """A function that is exported when it is first called, or found exported; any thread may call it."""
@@ -53,6 +56,8 @@ class Exported:
             return self._own
         found = self._found.get(shapes)
         if found is None:
+            if len(self._found) >= _REMEMBERED:
+                self._found.clear()
             found = self._found[shapes] = self._find(sizes_of(shapes), sources_of(shapes))
         return found
 
