@@ -181,6 +181,89 @@ def test_onnx_values_may_have_other_names(tmp_path: Path) -> None:
     assert found[:3] == [["miss", "no_key"], ["hit", ""], ["miss", "no_key"]]
 
 
+# Pairs of models that differ where an ONNX graph's nodes, read one by one, don't say so.
+ONNX_PAIRS = """
+import json, sys
+import numpy as np
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime_cache import OnnxSessions, describe
+
+FLOAT, node = TensorProto.FLOAT, helper.make_node
+
+def value(name, dims=(2,)):
+    return helper.make_tensor_value_info(name, FLOAT, dims)
+
+def constant(*numbers):
+    return numpy_helper.from_array(np.array(numbers, np.float32), "w")
+
+def model(nodes, constants=(), inputs=(), functions=(), given=(2,), **parts):
+    inputs = [value("x", given), *map(value, inputs)]
+    graph = helper.make_graph(nodes, "g", inputs, [value("y")], constants, **parts)
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("my", 1)]
+    return helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=10).SerializeToString()
+
+def branches(*nodes, of, constants=()):
+    # Both branches of an If give what is called `of` outside.
+    part = helper.make_graph([node("Identity", [of], ["o"])], "part", [], [value("o")])
+    asked = [node("ReduceSum", ["x"], ["s"], keepdims=0), node("Cast", ["s"], ["c"], to=TensorProto.BOOL)]
+    return model([*asked, *nodes, node("If", ["c"], ["y"], then_branch=part, else_branch=part)], constants)
+
+def swapped(a, b):
+    return branches(node("Neg", ["x"], [a]), node("Exp", ["x"], [b]), of="a")
+
+def function(op):
+    body = helper.make_function("my", "Mine", ["i"], ["o"], [node(op, ["i"], ["o"])], [helper.make_opsetid("", 20)])
+    return model([node("Mine", ["x"], ["y"], domain="my")], functions=[body])
+
+def overridable(*inputs):
+    return model([node("Mul", ["x", "w"], ["t"]), node("Neg", ["t"], ["y"])], [constant(3, 3)], inputs)
+
+def sparse(number):
+    places = numpy_helper.from_array(np.array([0], np.int64), "places")
+    added = helper.make_sparse_tensor(constant(number), places, [2])
+    return model([node("Add", ["x", "w"], ["y"])], sparse_initializer=[added])
+
+def second(unnamed, asked):
+    # An output without a name isn't an input that isn't there.
+    return model([node("Two", ["x"], ["a", unnamed], domain="my"), node("Clip", ["x", asked, "a"], ["y"])])
+
+doubled = node("Add", ["x", "x"], ["y"])
+PAIRS = {
+    "constants in branches": [branches(of="w", constants=[constant(n, n)]) for n in (1, 5)],
+    "outer values in branches": (swapped("a", "b"), swapped("b", "a")),
+    "bodies of functions": (function("Neg"), function("Exp")),
+    "constants that may be given": (overridable(), overridable("w")),
+    "sparse constants": (sparse(1), sparse(9)),
+    "shapes": (model([doubled], given=(2,)), model([doubled], given=None)),
+}
+
+def result(session):
+    feeds = {given.name: np.array([1, 2], np.float32) for given in session.get_inputs()}
+    feeds.update({given.name: np.array([7, 7], np.float32) for given in session.get_overridable_initializers()})
+    return session.run(None, feeds)[0].tolist()
+
+sessions = OnnxSessions(sys.argv[1])
+told = {"unnamed": describe(second("", ""), ()).key != describe(second("b", "b"), ()).key}
+for name, pair in PAIRS.items():
+    for model in (*pair, *pair):
+        options = onnxruntime.SessionOptions()
+        plain = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        same = result(sessions.session(model)) == result(plain)
+        told.setdefault(name, []).append([sessions.adapter.lookups[-1].outcome, same])
+print(json.dumps(told))
+"""
+
+
+def test_onnx_models_that_differ_anywhere_are_others(tmp_path: Path) -> None:
+    needs("onnxruntime")
+    found = told(["-c", ONNX_PAIRS, str(tmp_path / "cache")], tmp_path)
+    assert found.pop("unnamed")
+    right = [["miss", True], ["miss", True], ["hit", True], ["hit", True]]
+    assert found == dict.fromkeys(found, right)
+    assert len(found) == 6
+
+
 def test_tinygrad_goes_on_where_its_seams_moved(tmp_path: Path) -> None:
     needs("tinygrad")
     program = """
