@@ -181,6 +181,48 @@ def test_onnx_values_may_have_other_names(tmp_path: Path) -> None:
     assert found[:3] == [["miss", "no_key"], ["hit", ""], ["miss", "no_key"]]
 
 
+def test_openvino_outputs_keep_the_names_that_users_gave(tmp_path: Path) -> None:
+    """Those of OpenVINO's own, which are others in each process, neither count nor can be taken for a user's."""
+    needs("openvino")
+    program = """
+        import json, sys
+        import numpy as np
+        import openvino
+        from openvino import opset13 as ops
+        from openvino_cache import OpenVinoCompiler
+
+        def network(*names):
+            x = ops.parameter([-1, 2], np.float32, name="x")
+            layers = [ops.tanh(x), ops.negative(x)]
+            for layer, name in zip(layers, names):
+                layer.output(0).get_tensor().set_names({name})
+            return openvino.Model(layers, [x], "network")
+
+        compiler = OpenVinoCompiler(sys.argv[1])
+        told = []
+        for names in (("Result_1", "Result_2"), ("Result_2", "Result_1"), ("Result_1", "Result_2"), (), ()):
+            model = network(*names)
+            before = [sorted(port.get_names()) for port in model.outputs]
+            compiled = compiler.compile(model, 1)
+            result = compiled(np.ones((1, 2), np.float32))
+            asked = [float(result[name][0, 0]) for name in ("Result_1", "Result_2")] if names else []
+            untouched = before == [sorted(port.get_names()) for port in model.outputs]
+            named = [sorted(port.get_names()) for port in compiled.outputs]
+            outcome = compiler.adapter.lookups[-1].outcome
+            told.append([outcome, [round(number, 3) for number in asked], named, untouched])
+        print(json.dumps(told))
+    """
+    found = told(["-c", textwrap.dedent(program), str(tmp_path / "cache")], tmp_path)
+    one, two = ["Result_1"], ["Result_2"]
+    assert found == [
+        ["miss", [0.762, -1.0], [one, two], True],
+        ["miss", [-1.0, 0.762], [two, one], True],
+        ["hit", [0.762, -1.0], [one, two], True],
+        ["miss", [], [["#0"], ["#1"]], True],
+        ["hit", [], [["#0"], ["#1"]], True],
+    ]
+
+
 # Pairs of models that differ where an ONNX graph's nodes, read one by one, don't say so.
 ONNX_PAIRS = """
 import json, sys
