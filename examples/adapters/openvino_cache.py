@@ -47,7 +47,6 @@ class OpenVinoCompiler:
         """Of a model whose inputs have the batch as their first dimension, which is dynamic. Outputs without a name of
         the user's are called #0, #1, ... by their places: OpenVINO calls them otherwise in each process.
         """
-
         named = numbered(model)
 
         def build() -> tuple[openvino.CompiledModel, Compiled]:
@@ -84,11 +83,8 @@ class OpenVinoCompiler:
 
 def numbered(model: openvino.Model) -> openvino.Model:
     copy = model.clone()
-    numbers: dict[str, str] = {}
-    for place, port in enumerate(model.outputs):
-        numbers.setdefault(
-            port.get_node().get_name(), f"#{place}"
-        )  # what OpenVINO calls it, as long as nobody else does
+    # By the names that OpenVINO makes up.
+    numbers = {port.get_node().get_name(): f"#{place}" for place, port in enumerate(model.outputs)}
     for port in copy.outputs:
         port.get_tensor().set_names({numbers.get(name, name) for name in port.get_names()})
     return copy

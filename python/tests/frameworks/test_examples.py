@@ -129,6 +129,47 @@ def test_irees_modules_keep_their_names(tmp_path: Path) -> None:
     assert 'target_backends[0] was "llvm-cpu" in the stored run: pass it alike in both' in found["explained"]
 
 
+def test_irees_functions_may_be_called_loc(tmp_path: Path) -> None:
+    """What only looks like a location or a comment, to rules that don't read as IREE's compiler does, counts."""
+    needs("iree")
+    program = r"""
+        import json, sys
+        import iree.runtime
+        import numpy as np
+        from iree_cache import IreeCompiler
+
+        MODULE = "\n".join([
+            "module @net {",
+            "  func.func @main(%x: VECTOR, %y: VECTOR) -> VECTOR {",
+            "    BODY : VECTOR",
+            "    return %r : VECTOR",
+            "  }",
+            "  func.func private @loc(%a: VECTOR, %b: VECTOR) -> VECTOR {",
+            "    %d = stablehlo.subtract %a, %b : VECTOR",
+            "    return %d : VECTOR",
+            "  }",
+            "}",
+        ])
+        compiler = IreeCompiler(sys.argv[1])
+        told = []
+        for body in (
+            "%r = call @loc(%x, %y) : (VECTOR, VECTOR) -> VECTOR //",
+            "%r = call @loc(%y, %x) : (VECTOR, VECTOR) -> VECTOR //",
+            "// a line ends here too\r %r = stablehlo.add %x, %y",
+            "// a line ends here too\r %r = stablehlo.multiply %x, %y",
+        ):
+            module = MODULE.replace("BODY", body).replace("VECTOR", "tensor<2xf32>")
+            flatbuffer = compiler.compile(module, input_type="stablehlo", target_backends=["vmvx"])
+            main = iree.runtime.load_vm_flatbuffer(flatbuffer, driver="local-task").main
+            result = main(np.array([1, 2], np.float32), np.array([10, 20], np.float32)).to_host().tolist()
+            told.append([compiler.adapter.lookups[-1].outcome, result])
+        print(json.dumps(told))
+    """
+    found = told(["-c", textwrap.dedent(program), str(tmp_path / "cache")], tmp_path)
+    results = [[-9, -18], [9, 18], [11, 22], [10, 40]]
+    assert found == [["miss", result] for result in results]
+
+
 def test_openvino_serves_a_range_of_batches(tmp_path: Path) -> None:
     needs("openvino")
     program = """
