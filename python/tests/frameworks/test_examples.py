@@ -106,6 +106,52 @@ def test_recorded_runs_are_as_they_were(tmp_path: Path) -> None:
     assert done.stdout.endswith("1 fixture is as it was\n")
 
 
+def test_loops_have_the_compilers_lines(tmp_path: Path) -> None:
+    """A comment ends for the rules where it ends for the compiler."""
+    needs("loops")
+    program = r"""
+        import array, json, sys
+        from loops_cache import LoopCompiler, compile_loop, load_loop
+
+        def results(loop):
+            return list(loop(array.array("f", [1, 2, 3])))
+
+        compiler = LoopCompiler(sys.argv[1])
+        told = []
+        for end in "\n", "\r", "\f", "\x1d", "\u2028":
+            for number in (1, 2):
+                expression = f"x # {ord(end)}{end} + {number}"
+                with_cache = results(compiler.loop(expression, 3))
+                told.append(with_cache == results(load_loop(compile_loop(expression, by_eight=False))))
+        compiler.loop("x + __LINE__", 3)
+        print(json.dumps([told, compiler.adapter.lookups[-1].reason]))
+    """
+    same, reason = told(["-c", textwrap.dedent(program), str(tmp_path / "cache")], tmp_path)
+    assert same == [True] * 10
+    assert "the compiler's own names" in reason
+
+
+def test_what_the_document_records_is_tested(tmp_path: Path) -> None:
+    """As it is written, it tells of a kind whose rules changed."""
+    needs("loops")
+    document = (EXAMPLES.parents[1] / "docs" / "adapters.md").read_text()
+    (block,) = re.findall(r"^ +```\n(.*?)^ +```$", document, re.DOTALL | re.MULTILINE)
+    shutil.copytree(KINDS / "loops", tmp_path / "kinds" / "loops")
+    (tmp_path / "my_run.py").write_text("import loops_cache, sys\nsys.argv[1:] = ['cache']\nloops_cache.main()\n")
+    (tmp_path / "bin").mkdir()
+    for name, arguments in (("python", ""), ("guardcache", "-m guardcache")):
+        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (tmp_path / "bin" / name).chmod(0o755)
+    *recording, testing = textwrap.dedent(block).splitlines()
+    changed = 'printf \'{"format": "guardcache-rules/1", "name": "loops"}\' > kinds/loops/rules.json'
+    script = "\n".join(["set -e", *recording, testing, changed, f"if {testing.partition('#')[0]}; then exit 9; fi"])
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GUARDCACHE_")}
+    own.update(PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}", PYTHONPATH=str(EXAMPLES))
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 fixture is as it was" in done.stdout
+
+
 def test_irees_modules_keep_their_names(tmp_path: Path) -> None:
     """The runtime finds a module by its name; where it stands in its source doesn't matter."""
     needs("iree")
