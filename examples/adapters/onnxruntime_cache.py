@@ -76,7 +76,7 @@ def describe(model: bytes, providers: tuple[str, ...]) -> Graph:
     for node in whole.node:
         arguments, made = [values.get(name, name) for name in node.input], list(node.output)
         attributes = {each.name: plain(each) for each in node.attribute}
-        more = {"attributes": attributes, "made": [bool(name) for name in made], "rest": rest(node, NODE)}
+        more: dict[str, Any] = {"attributes": attributes, "made": list(map(bool, made)), "rest": rest(node, NODE)}
         called = graph.node("call_function", node.op_type, arguments, more)
         values.update({name: (called, place) for place, name in enumerate(made) if name})
     graph.output([[values.get(wanted.name), MessageToDict(wanted.type)] for wanted in whole.output])
