@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -308,6 +309,18 @@ def test_openvino_outputs_keep_the_names_that_users_gave(tmp_path: Path) -> None
         ["miss", [], [["#0"], ["#1"]], True],
         ["hit", [], [["#0"], ["#1"]], True],
     ]
+
+
+def test_the_benchmark_tells_of_its_worst_process() -> None:
+    """The fastest one isn't the one that found too little, or came to other numbers."""
+    file = EXAMPLES.parents[1] / "bench" / "frameworks" / "compilers.py"
+    bench = runpy.run_path(str(file))["Bench"]("onnxruntime", Path("unused"), repeats=2)
+    good = {"seconds": 1.0, "hits": 4, "total": 4, "digest": "right"}
+    bad = {"seconds": 2.0, "hits": 3, "total": 4, "digest": "wrong"}
+    bench.cold = lambda: bench.fastest(lambda way, turn: good)
+    bench.warm = lambda change: bench.fastest(lambda way, turn: bad if (way, turn) == ("ours", 1) else good)
+    row = next(bench.rows())
+    assert (row["our_hits"], row["own_hits"], row["equal"], row["our_warm_s"]) == (3, 4, False, 1.0)
 
 
 # Pairs of models that differ where an ONNX graph's nodes, read one by one, don't say so.
