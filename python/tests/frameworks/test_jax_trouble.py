@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -112,6 +113,20 @@ def test_a_killed_process_holds_nobody_up(directory: Path, alone: str) -> None:
     with Cache(directory) as cache:
         assert cache.verify()
         assert sum(1 for _ in cache.entries()) == 1
+
+
+def test_a_stopped_process_holds_nobody_up_for_long(directory: Path, alone: str) -> None:
+    stuck = start(SLOW + STUCK + CALL, directory)
+    assert stuck.stdout is not None
+    assert stuck.stdout.readline() == "compiling\n"
+    stuck.send_signal(signal.SIGSTOP)
+    try:
+        patience = "    from guardcache.jax import _compile; _compile.PATIENCE_SECONDS = 0.5\n"
+        found = told(finish(start(SLOW + patience + CALL + TELL, directory), timeout=30))
+    finally:
+        stuck.kill()
+        stuck.communicate()
+    assert (found["outcomes"], found["reasons"], found["result"]) == (["miss"], ["lease_timeout"], alone)
 
 
 def test_a_full_disk_stops_no_compile(tmp_path: Path, alone: str) -> None:
@@ -238,7 +253,7 @@ def test_a_directory_that_cant_be_written(tmp_path: Path, right: bytes) -> None:
 def test_another_jaxlib_is_told(directory: Path, right: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(directory)
     monkeypatch.setattr("guardcache.jax._describe.jaxlib_version", "0.0.1")
-    monkeypatch.setattr("guardcache.jax._describe._environments", {})
+    guardcache.jax._describe._environments.clear()
     guardcache.jax.install(directory)
     assert call() == right
     assert guardcache.jax.lookups()[-1].reason == "no_key"
