@@ -50,17 +50,12 @@ def main(side: str, cache: str, first: str, order: str = "") -> None:
         name, module = text(index, int(first) + index)
         engine.add_module(ll.parse_assembly(module))
         engine.finalize_object()
-        call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(
-            engine.get_function_address(name)
-        )
+        call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(engine.get_function_address(name))
         results[index] = call(0.75).hex()
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     hits = None
     if side == "ours":
-        hits = sum(
-            one.outcome == "hit" and "sums" in one.label
-            for one in guardcache.llvm.current().lookups
-        )
+        hits = sum(one.outcome == "hit" and "sums" in one.label for one in guardcache.llvm.current().lookups)
     content = hashlib.sha256(json.dumps(sorted(results.items())).encode()).hexdigest()
     print(
         json.dumps(

@@ -55,9 +55,7 @@ def renamed(first: Path, new: Path) -> tuple[str, ...]:
 def moved(first: Path, new: Path) -> tuple[str, ...]:
     shutil.copytree(first, new)
     text = (new / "program.py").read_text()
-    (new / "elsewhere.py").write_text(
-        "# Moved.\n\n" + text.replace("\n    return", "\n    # Returns.\n    return")
-    )
+    (new / "elsewhere.py").write_text("# Moved.\n\n" + text.replace("\n    return", "\n    # Returns.\n    return"))
     return str(new), "elsewhere"
 
 
@@ -86,14 +84,8 @@ LLVM: dict[str, Change] = {
 
 def run(script: str, side: str, cache: Path, *told: str) -> Row:
     command = [sys.executable, str(HERE / script), side, str(cache), *told]
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("NUMBA_", "GUARDCACHE_"))
-    }
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False
-    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "GUARDCACHE_"))}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
     found: Row = json.loads(done.stdout.splitlines()[-1])
@@ -127,10 +119,7 @@ class Case:
 
     def rows(self) -> list[Row]:
         cold = {side: self.cold(side) for side in SIDES}
-        return [
-            self.row(name, cold, {side: self.warm(side, name) for side in SIDES})
-            for name in self.changes
-        ]
+        return [self.row(name, cold, {side: self.warm(side, name) for side in SIDES}) for name in self.changes]
 
     def cold(self, side: str) -> Row:
         """Twice from nothing; the second leaves what the others find."""
@@ -145,9 +134,7 @@ class Case:
                 *change(aside, aside),
             )
         ]
-        found.append(
-            run(self.script, side, self.cache[side], *change(self.first[side], aside))
-        )
+        found.append(run(self.script, side, self.cache[side], *change(self.first[side], aside)))
         return min(found, key=lambda told: told["cpu"])
 
     def warm(self, side: str, name: str) -> Row:
@@ -177,8 +164,7 @@ class Case:
             "our_cold_s": cold["ours"]["cpu"],
             "own_warm_s": warm["own"]["cpu"],
             "our_warm_s": warm["ours"]["cpu"],
-            "equal": len({told["results"] for told in (*cold.values(), *warm.values())})
-            == 1,
+            "equal": len({told["results"] for told in (*cold.values(), *warm.values())}) == 1,
         }
 
 
@@ -193,12 +179,8 @@ def carry(cache: Path, there: Path) -> None:
 
 def rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as name:
-        numba = Case(
-            "numba", "31 functions", "numba_process.py", NUMBA, Path(name) / "numba"
-        )
-        llvm = Case(
-            "llvmlite", "20 modules", "llvm_process.py", LLVM, Path(name) / "llvmlite"
-        )
+        numba = Case("numba", "31 functions", "numba_process.py", NUMBA, Path(name) / "numba")
+        llvm = Case("llvmlite", "20 modules", "llvm_process.py", LLVM, Path(name) / "llvmlite")
         return llvm.rows() + numba.rows()
 
 

@@ -38,9 +38,7 @@ def main(side: str, cache: str, folder: str, module: str, order: str = "") -> No
     results = {}
     for function, arguments in reversed(calls) if order else calls:
         result = function(*arguments)
-        results[calls.index((function, arguments))] = told(
-            list(result) if hasattr(result, "__next__") else result
-        )
+        results[calls.index((function, arguments))] = told(list(result) if hasattr(result, "__next__") else result)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     content = hashlib.sha256(json.dumps(sorted(results.items())).encode()).hexdigest()
     hits = sum(sum(function.stats.cache_hits.values()) > 0 for function, _ in calls)

@@ -4,6 +4,8 @@
 name is what "renamed" replaces, and ``JIT`` is how it is jitted.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+
 import math
 
 import numpy as np

@@ -39,7 +39,7 @@ Loop = Callable[["array.array[float]"], "array.array[float]"]
 
 def compile_loop(expression: str, by_eight: bool) -> bytes:
     """The bytes of a shared object."""
-    code = "\n".join(line.partition("#")[0] for line in expression.splitlines())
+    code = "\n".join(line.partition("#")[0] for line in expression.split("\n"))
     source = f"void loop(const float *xs, float *ys, long n) {{ {LOOPS[by_eight]} }}".replace("EXPRESSION", code)
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "loop.so"
@@ -95,8 +95,8 @@ class LoopCompiler:
 
 
 def describe(expression: str) -> Graph:
-    if "__TIME__" in expression:
-        raise ValueError("the expression is another one each second")
+    if "__" in expression:
+        raise ValueError("the compiler's own names, as __TIME__, may be others each second")
     graph = Graph("loops")
     graph.component("module", expression)
     graph.component("options", {"flags": list(FLAGS)})

@@ -44,11 +44,14 @@ class OpenVinoCompiler:
         self.device, self.config = device, config or {}
 
     def compile(self, model: openvino.Model, batch: int, *, label: str | None = None) -> openvino.CompiledModel:
-        """Of a model whose inputs have the batch as their first dimension, which is dynamic."""
+        """Of a model whose inputs have the batch as their first dimension, which is dynamic. Outputs without a name of
+        the user's are called #0, #1, ... by their places: OpenVINO calls them otherwise in each process.
+        """
+        named = numbered(model)
 
         def build() -> tuple[openvino.CompiledModel, Compiled]:
             low = (batch - 1) // STEP * STEP + 1
-            compiled = self.core.compile_model(bounded(model, low, low + STEP - 1), self.device, self.config)
+            compiled = self.core.compile_model(bounded(named, low, low + STEP - 1), self.device, self.config)
             payload = compiled.export_model().getvalue()
             return compiled, Compiled(payload, guards=[f"{low} <= b", f"b <= {low + STEP - 1}"])
 
@@ -57,7 +60,7 @@ class OpenVinoCompiler:
             return self.core.import_model(blob, self.device, self.config)
 
         task = Task(
-            describe=lambda: self._describe(model),
+            describe=lambda: self._describe(named),
             label=label or model.get_friendly_name(),
             hints={"b": batch},
             sources={"b": "batch"},
@@ -76,6 +79,15 @@ class OpenVinoCompiler:
         graph.component("options", {"device": self.device, "step": STEP, **self.config})
         graph.component("environment", {"openvino": openvino.get_version(), "cpu": host_cpu()})
         return graph
+
+
+def numbered(model: openvino.Model) -> openvino.Model:
+    copy = model.clone()
+    # By the names that OpenVINO makes up.
+    numbers = {port.get_node().get_name(): f"#{place}" for place, port in enumerate(model.outputs)}
+    for port in copy.outputs:
+        port.get_tensor().set_names({numbers.get(name, name) for name in port.get_names()})
+    return copy
 
 
 def bounded(model: openvino.Model, low: int, high: int) -> openvino.Model:

@@ -54,6 +54,9 @@ typedef struct gcache_many_options {
     unsigned workers;                        /* threads, the caller's included; 0: one a processor */
     gcache_many_progress_fn progress;        /* NULL: none */
     void *progress_state;
+    /* Asked by the calling thread while it waits for the other threads, some twenty times a second, with progress_state; false:
+       begin no more modules. What waits for others' compiles asks each->keep_waiting. NULL: nobody is asked */
+    bool (*keep_waiting)(void *state);
 } gcache_many_options;
 
 #define GCACHE_MANY_OPTIONS_INIT { .size = sizeof(gcache_many_options) }

@@ -32,6 +32,16 @@ callback_end(PyGILState_STATE lock)
 }
 
 bool
+pass_on_interrupt(PyObject *type)
+{
+    bool is_one = PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt) != 0;
+
+    if (is_one)
+        PyErr_SetInterrupt();
+    return is_one;
+}
+
+bool
 callbacks_are_stuck(void)
 {
     return atomic_load(&ending) && atomic_load(&running) > 0;

@@ -3,6 +3,7 @@
  */
 #include "native.h"
 
+#include <stdio.h>
 #include <string.h>
 
 char const *
@@ -23,6 +24,53 @@ text_or_none(PyObject *object, char const **out_text)
 {
     *out_text = object == Py_None ? NULL : text_of(object);
     return object != Py_None && *out_text == NULL ? -1 : 0;
+}
+
+/* As Python writes what it can't encode: "\\udc80", "\\x00". Bytes. */
+static PyObject *
+escaped(PyObject *text)
+{
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+    PyObject *whole = bytes == NULL ? NULL : PyObject_CallMethod(bytes, "replace", "y#y", "", (Py_ssize_t)1, "\\x00");
+
+    Py_XDECREF(bytes);
+    return whole;
+}
+
+int
+shown_or_none(PyObject *object, char const **out_text, PyObject **kept)
+{
+    Py_ssize_t size = 0;
+
+    *out_text = NULL;
+    if (object == Py_None)
+        return 0;
+    if (!PyUnicode_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "a text is needed, not %R", object);
+        return -1;
+    }
+    if ((*out_text = PyUnicode_AsUTF8AndSize(object, &size)) != NULL && strlen(*out_text) == (size_t)size)
+        return 0;
+    PyErr_Clear();
+    PyObject *bytes = *kept == NULL && (*kept = PyList_New(0)) == NULL ? NULL : escaped(object);
+    *out_text = bytes == NULL || PyList_Append(*kept, bytes) < 0 ? NULL : PyBytes_AsString(bytes);
+    Py_XDECREF(bytes);
+    return *out_text == NULL ? -1 : 0;
+}
+
+void
+exception_shown(PyObject *exception, gcache_error *error)
+{
+    PyObject *text = exception == NULL ? NULL : PyObject_Str(exception);
+    PyObject *kept = NULL;
+    char const *shown = NULL;
+
+    if (text == NULL || shown_or_none(text, &shown, &kept) < 0)
+        PyErr_Clear();
+    if (error != NULL)
+        snprintf(error->message, sizeof error->message, "%s", shown != NULL ? shown : "an exception");
+    Py_XDECREF(kept);
+    Py_XDECREF(text);
 }
 
 PyObject *
@@ -114,8 +162,15 @@ pairs_dict(gcache_pair const *items, size_t count)
     return dict;
 }
 
-int
-pairs_read(PyObject *mapping, native_pairs *out_pairs)
+/* A list of pairs keeps also what a text of them was escaped to. */
+static int
+pair_text(PyObject *object, bool shown, char const **out_text, PyObject **list)
+{
+    return shown && object != Py_None ? shown_or_none(object, out_text, list) : (*out_text = text_of(object)) == NULL ? -1 : 0;
+}
+
+static int
+read_pairs(PyObject *mapping, bool shown, native_pairs *out_pairs)
 {
     *out_pairs = (native_pairs){ 0 };
     if (mapping == Py_None)
@@ -128,12 +183,24 @@ pairs_read(PyObject *mapping, native_pairs *out_pairs)
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *item = PyList_GetItem(out_pairs->owner, i);
         gcache_pair *pair = &out_pairs->items[i];
-        if ((pair->name = text_of(PyTuple_GetItem(item, 0))) == NULL
-            || (pair->value = text_of(PyTuple_GetItem(item, 1))) == NULL)
+        if (pair_text(PyTuple_GetItem(item, 0), shown, &pair->name, &out_pairs->owner) < 0
+            || pair_text(PyTuple_GetItem(item, 1), shown, &pair->value, &out_pairs->owner) < 0)
             return -1;
     }
     out_pairs->count = (size_t)count;
     return 0;
+}
+
+int
+pairs_read(PyObject *mapping, native_pairs *out_pairs)
+{
+    return read_pairs(mapping, false, out_pairs);
+}
+
+int
+pairs_read_shown(PyObject *mapping, native_pairs *out_pairs)
+{
+    return read_pairs(mapping, true, out_pairs);
 }
 
 void

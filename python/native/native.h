@@ -74,6 +74,8 @@ typedef struct native_pairs {
 } native_pairs;
 
 int pairs_read(PyObject *mapping, native_pairs *out_pairs);
+/* The same where they are for people. */
+int pairs_read_shown(PyObject *mapping, native_pairs *out_pairs);
 void pairs_clear(native_pairs *list);
 
 /* A mapping of names to int, float, bool or None. None instead of a mapping: no hints were given. */
@@ -94,6 +96,13 @@ char const *text_of(PyObject *object);
 
 /* The same, but None is NULL. Returns -1 with an exception set. */
 int text_or_none(PyObject *object, char const **out_text);
+
+/* A text for people, or None, which is NULL: what C can't hold (lone surrogates, null characters) is escaped. *kept, a list that is
+   made where one is needed, keeps what was. -1 with an exception set. */
+int shown_or_none(PyObject *object, char const **out_text, PyObject **kept);
+
+/* What an exception says, cut to the error's message; error may be NULL. No exception is set afterwards. */
+void exception_shown(PyObject *exception, gcache_error *error);
 
 PyObject *text_tuple(char const *const *items, size_t count);
 
@@ -138,6 +147,8 @@ void gather_progress(void *state, uint64_t done, uint64_t total);
    the interpreter is about to end. */
 bool callback_begin(PyGILState_STATE *out_lock);
 void callback_end(PyGILState_STATE lock);
+/* An exception of this type ends with the call: whether it is Ctrl-C, which the program gets once the library has returned. */
+bool pass_on_interrupt(PyObject *type);
 /* One of them doesn't return, and the interpreter is about to end. */
 bool callbacks_are_stuck(void);
 
@@ -289,6 +300,7 @@ typedef struct native_request {
     gcache_request view;
     native_pairs provides, sources;
     PyObject *guard_test;      /* borrowed; NULL: guards are evaluated */
+    PyObject *kept;            /* texts that were escaped */
     PyThreadState *thread;     /* of the call in progress, while the interpreter lock is let go */
     bool raised;               /* the guard test raised an exception, which is set */
 } native_request;
@@ -322,6 +334,7 @@ typedef struct native_entry {
     native_pairs requirements;
     native_deltas deltas;
     gcache_attachment *attachments;
+    PyObject *kept;            /* texts that were escaped */
     Py_buffer *buffers;        /* payload, metadata, identity, attachments */
     size_t buffer_count;
 } native_entry;

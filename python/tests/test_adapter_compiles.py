@@ -132,6 +132,15 @@ def test_what_compiles_fast_is_not_stored(adapter: Adapter) -> None:
     assert adapter.lookups[-1].note
 
 
+def test_reasons_that_differ_in_figures_are_one(adapter: Adapter) -> None:
+    for seconds in (0.1, 0.02, 3e-05):
+        compiler = Compiler(do_not_store=f"it compiled in {seconds:.3g} s, less than the 1 s of a_setting")
+        adapter.compile(Task(describe=describe()), compiler, load)
+    assert adapter.statistics().not_stored == {
+        "not stored: it compiled in … s, less than the … s of a_setting": 3,
+    }
+
+
 def test_a_guard_that_is_none_costs_no_compile(adapter: Adapter) -> None:
     compiler = Compiler(guards=["b <="])
     with pytest.warns(guardcache.NotStoredWarning):

@@ -1,4 +1,4 @@
-"""Many modules at once, asyncio, and compile functions that are memoized."""
+"""Many modules at once, and asyncio."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from descriptions import matmul
 
 import guardcache
-from guardcache import Cache, Compiled, Fingerprint, Fresh, Graph, Hit, Module, Reason, SoFar, Tensor
+from guardcache import Cache, Compiled, Fresh, Hit, Module, Reason, SoFar
 
 
 def module(columns: int, content: bytes = b"code", **more: Any) -> Module:
@@ -172,54 +172,6 @@ def test_who_is_cancelled_frees_the_others(cache: Cache) -> None:
         assert bytes((await other).payload) == b"code"
 
     asyncio.run(main())
-
-
-# ---- memoized compile functions ----
-
-
-def test_memoized_arguments_are_the_description(cache: Cache, directory: Path) -> None:
-    compiles: list[str] = []
-
-    @cache.memoize(version="1.0")
-    def compile(source: str, *, fast: bool = False) -> Compiled:
-        """Compiles."""
-        compiles.append(source)
-        return Compiled(source.encode())
-
-    assert compile.__doc__ == "Compiles."
-    assert bytes(compile("x + 1").payload) == b"x + 1"
-    assert isinstance(compile(source="x + 1", fast=False), Hit)
-    assert isinstance(compile("x + 1", fast=True), Fresh)
-    assert compiles == ["x + 1", "x + 1"]
-    with pytest.raises(TypeError):
-        compile()  # type: ignore[call-arg]
-
-    def anew(version: guardcache.Value) -> Hit | Fresh:
-        again = cache.memoize(version=version)(compile.compile)
-        return again("x + 1")
-
-    assert isinstance(anew("1.0"), Hit)
-    assert isinstance(anew("1.1"), Fresh)
-    made_by = Fingerprint()
-    made_by.fact("version", "2")
-    assert isinstance(anew(made_by), Fresh)
-    assert isinstance(anew(made_by), Hit)
-
-
-def test_memoized_by_a_description(cache: Cache) -> None:
-    def describe(sizes: list[int]) -> Graph:
-        graph = Graph("mycompiler/1")
-        graph.input("x", Tensor("float32", [f"s{i}" for i in range(len(sizes))]))
-        return graph
-
-    @cache.memoize(describe, hints=lambda sizes: {f"s{i}": size for i, size in enumerate(sizes)}, label="mine")
-    def compile(sizes: list[int]) -> Compiled:
-        return Compiled(b"code", guards=[f"s0 % {sizes[0]} == 0"])
-
-    assert isinstance(compile([8]), Fresh)
-    assert isinstance(compile([16]), Hit)
-    assert isinstance(compile([12]), Fresh)
-    assert {entry.label for entry in cache.entries()} == {"mine"}
 
 
 # ---- what isn't closed ----

@@ -82,7 +82,7 @@ cache_enter(PyObject *self)
 }
 
 /* Calls a function of the caller's with an argument that make gives, by any thread that has let the interpreter lock go, or never
-   had it. What is raised is written to stderr: there is nobody it could be told. */
+   had it. What is raised is written to stderr, since there is nobody it could be told; but for Ctrl-C. */
 static void
 call_out(void *function, PyObject *(*make)(void const *told), void const *told)
 {
@@ -94,8 +94,9 @@ call_out(void *function, PyObject *(*make)(void const *told), void const *told)
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *argument = make(told);
     PyObject *answer = argument == NULL ? NULL : PyObject_CallFunctionObjArgs(function, argument, NULL);
-    if (answer == NULL)
+    if (answer == NULL && !pass_on_interrupt(PyErr_Occurred()))
         PyErr_WriteUnraisable(function);
+    PyErr_Clear();
     Py_XDECREF(answer);
     Py_XDECREF(argument);
     PyErr_Restore(type, value, traceback);

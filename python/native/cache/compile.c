@@ -4,9 +4,6 @@
  */
 #include "../native.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /*
  * A call of either kind.
  *
@@ -23,6 +20,7 @@ typedef struct compiling {
     PyObject *compile;   /* borrowed; gives an entry's tuple, or the exception that kept it from being one */
     native_entry entry;
     PyObject *answer;    /* what it gave, which entry borrows from */
+    PyObject *kept;      /* texts that were escaped */
     PyObject *trouble;   /* the compile is there, but this speaks against storing it; NULL: nothing does */
     bool compiled;
     gcache_result result;
@@ -101,6 +99,7 @@ compiling_clear(compiling *c)
     gcache_result_clear(&c->result);
     entry_clear(&c->entry);
     Py_CLEAR(c->answer);
+    Py_CLEAR(c->kept);
     Py_CLEAR(c->trouble);
     context_clear(&c->context);
 }
@@ -157,10 +156,14 @@ static gcache_entry const empty_entry = GCACHE_ENTRY_INIT;
 
 /* The entry, or, where there was trouble with it, an empty one that isn't to be stored. */
 static void
-compiled_fill(compiling const *c, char const *do_not_store, gcache_compiled *out_compiled)
+compiled_fill(compiling *c, PyObject *do_not_store, gcache_compiled *out_compiled)
 {
+    if (shown_or_none(do_not_store, &out_compiled->do_not_store, &c->kept) < 0 && c->trouble == NULL)
+        c->trouble = take_raised();
+    PyErr_Clear();
     *out_compiled->entry = c->trouble == NULL ? c->entry.view : empty_entry;
-    out_compiled->do_not_store = c->trouble == NULL ? do_not_store : "it is no entry";
+    if (c->trouble != NULL)
+        out_compiled->do_not_store = "it is no entry";
 }
 
 /* The exception stays set; the listener hears what it says. */
@@ -170,12 +173,7 @@ tell_exception(gcache_error *error)
     PyObject *type, *value, *traceback;
 
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *text = value == NULL ? NULL : PyObject_Str(value);
-    char const *utf8 = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, NULL);
-    PyErr_Clear();
-    if (error != NULL)
-        snprintf(error->message, sizeof error->message, "%s", utf8 != NULL ? utf8 : "an exception");
-    Py_XDECREF(text);
+    exception_shown(value, error);
     PyErr_Restore(type, value, traceback);
 }
 
@@ -184,15 +182,14 @@ static gcache_status
 compile_call(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
 {
     compiling *c = state;
-    PyObject *made;
-    char const *do_not_store = NULL;
+    PyObject *made, *do_not_store;
 
     (void)graph, (void)hints;
     if (has_raised(c))
         return GCACHE_ERROR_ARGUMENT;
     PyEval_RestoreThread(c->context.request.thread);
     PyObject *answer = PyObject_CallNoArgs(c->compile);
-    c->compiled = answer != NULL && PyArg_ParseTuple(answer, "Oz", &made, &do_not_store);
+    c->compiled = answer != NULL && PyArg_ParseTuple(answer, "OO", &made, &do_not_store);
     if (c->compiled) {
         entry_take(c, made);
         compiled_fill(c, do_not_store, out_compiled);
@@ -310,10 +307,9 @@ compile_end(PyObject *object, PyObject *args)
     gcache_entry entry = GCACHE_ENTRY_INIT;
     gcache_compiled compiled = { .size = sizeof compiled, .entry = &entry };
     gcache_error error = { .message = "" };
-    char const *do_not_store;
-    PyObject *made, *found = NULL;
+    PyObject *made, *do_not_store, *found = NULL;
 
-    if (!PyArg_ParseTuple(args, "Oz", &made, &do_not_store))
+    if (!PyArg_ParseTuple(args, "OO", &made, &do_not_store))
         return NULL;
     if (self->begun == NULL)
         Py_RETURN_NONE;

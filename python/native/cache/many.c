@@ -3,6 +3,8 @@
  */
 #include "../native.h"
 
+#include <stdatomic.h>
+
 /*
  * A module and what its compile gave.
  *
@@ -10,10 +12,12 @@
  * 2. What is a Python object is touched with the interpreter lock alone.
  */
 typedef struct piece {
+    struct many *many;
     PyObject *graph, *compile; /* borrowed */
     native_hints hints;
     native_entry entry;
     PyObject *answer;          /* what compile gave, which entry borrows from */
+    PyObject *kept;            /* texts that were escaped */
     PyObject *exception;       /* what it raised, or what kept what it gave from being an entry */
     bool failed;               /* it raised */
 } piece;
@@ -21,7 +25,8 @@ typedef struct piece {
 typedef struct many {
     native_state *state;
     PyObject *progress;
-    PyObject *trouble;         /* what progress raised */
+    PyObject *trouble;         /* what ends the call: what progress raised, Ctrl-C, what no Exception is (SystemExit) */
+    atomic_bool ended;         /* there is trouble */
     gcache_module *modules;
     piece *pieces;
     size_t count;
@@ -29,41 +34,72 @@ typedef struct many {
 
 /* ---- calls by any thread ---- */
 
+/* Takes over an exception that ends the call, of which the first is raised. */
+static void
+end_call(many *m, PyObject *exception)
+{
+    if (m->trouble == NULL)
+        m->trouble = exception;
+    else
+        Py_XDECREF(exception);
+    atomic_store(&m->ended, true);
+}
+
 static bool
 progress_call(void *state, gcache_many_summary const *s)
 {
     many *m = state;
     PyGILState_STATE lock;
 
-    if (m->progress == Py_None || !callback_begin(&lock))
-        return true;
-    PyObject *answer = m->trouble != NULL
-                           ? NULL
-                           : PyObject_CallFunction(m->progress, "nnnnnKK", (Py_ssize_t)s->modules, (Py_ssize_t)s->hits,
-                                                   (Py_ssize_t)s->compiled, (Py_ssize_t)s->failed, (Py_ssize_t)s->stored,
-                                                   (unsigned long long)s->compile_ns, (unsigned long long)s->saved_ns);
+    if (m->progress == Py_None || atomic_load(&m->ended) || !callback_begin(&lock))
+        return !atomic_load(&m->ended);
+    PyObject *answer = PyObject_CallFunction(m->progress, "nnnnnKK", (Py_ssize_t)s->modules, (Py_ssize_t)s->hits,
+                                             (Py_ssize_t)s->compiled, (Py_ssize_t)s->failed, (Py_ssize_t)s->stored,
+                                             (unsigned long long)s->compile_ns, (unsigned long long)s->saved_ns);
     /* Only what is False ends it: a function that just prints returns None. */
     bool go_on = answer != NULL && answer != Py_False;
-    if (answer == NULL && m->trouble == NULL)
-        m->trouble = take_raised();
+    if (answer == NULL)
+        end_call(m, take_raised());
     Py_XDECREF(answer);
     callback_end(lock);
     return go_on;
 }
 
+/* Ctrl-C is heard by the main thread alone, which waits here or for the others; those hear of it from it. */
+static bool
+goes_on(many *m)
+{
+    PyGILState_STATE lock;
+
+    if (atomic_load(&m->ended) || !callback_begin(&lock))
+        return !atomic_load(&m->ended);
+    if (PyErr_CheckSignals() < 0)
+        end_call(m, take_raised());
+    callback_end(lock);
+    return !atomic_load(&m->ended);
+}
+
+static bool
+keep_waiting_all(void *state)
+{
+    return goes_on(state);
+}
+
+static bool
+keep_waiting_one(void *state)
+{
+    return goes_on(((piece *)state)->many);
+}
+
+/* What is no Exception (KeyboardInterrupt, SystemExit) isn't this module's alone. */
 static gcache_status
 failed(piece *p, gcache_error *error)
 {
-    PyObject *text;
-
     p->failed = true;
     p->exception = take_raised();
-    text = p->exception == NULL ? NULL : PyObject_Str(p->exception);
-    char const *utf8 = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, NULL);
-    if (error != NULL)
-        PyOS_snprintf(error->message, sizeof error->message, "%s", utf8 != NULL ? utf8 : "an exception");
-    PyErr_Clear();
-    Py_XDECREF(text);
+    if (p->exception != NULL && !PyErr_GivenExceptionMatches(p->exception, PyExc_Exception))
+        end_call(p->many, Py_NewRef(p->exception));
+    exception_shown(p->exception, error);
     return GCACHE_ERROR_ARGUMENT;
 }
 
@@ -72,24 +108,27 @@ piece_compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcach
 {
     piece *p = state;
     PyGILState_STATE lock;
-    PyObject *made;
-    char const *do_not_store = NULL;
+    PyObject *made, *do_not_store;
     gcache_status status = GCACHE_OK;
 
     (void)graph, (void)hints;
     if (!callback_begin(&lock))
         return GCACHE_ERROR_ARGUMENT;
-    p->answer = PyObject_CallNoArgs(p->compile);
-    if (p->answer == NULL || !PyArg_ParseTuple(p->answer, "Oz", &made, &do_not_store)) {
+    /* A wait that was ended isn't followed by a compile. */
+    p->answer = !atomic_load(&p->many->ended) ? PyObject_CallNoArgs(p->compile) : NULL;
+    if (p->answer == NULL || !PyArg_ParseTuple(p->answer, "OO", &made, &do_not_store)) {
         status = failed(p, error);
     } else {
         if (PyExceptionInstance_Check(made))
             p->exception = Py_NewRef(made);
         else if (entry_read(made, &p->entry) < 0)
             p->exception = take_raised();
+        if (p->exception == NULL && shown_or_none(do_not_store, &out_compiled->do_not_store, &p->kept) < 0)
+            p->exception = take_raised();
         if (p->exception == NULL)
             *out_compiled->entry = p->entry.view;
-        out_compiled->do_not_store = p->exception == NULL ? do_not_store : "it is no entry";
+        else
+            out_compiled->do_not_store = "it is no entry";
     }
     callback_end(lock);
     return status;
@@ -103,11 +142,13 @@ piece_read(many *m, size_t number, PyObject *tuple)
 {
     gcache_module *module = &m->modules[number];
     piece *p = &m->pieces[number];
-    PyObject *mapping;
+    PyObject *mapping, *bypass;
 
     *module = (gcache_module)GCACHE_MODULE_INIT;
+    p->many = m;
     m->count++;
-    if (!PyArg_ParseTuple(tuple, "OOzO", &p->graph, &mapping, &module->bypass, &p->compile)
+    if (!PyArg_ParseTuple(tuple, "OOOO", &p->graph, &mapping, &bypass, &p->compile)
+        || shown_or_none(bypass, &module->bypass, &p->kept) < 0
         || (module->graph = graph_given(m->state, p->graph)) == NULL || hints_read(mapping, &p->hints) < 0)
         return -1;
     module->hints = hints_or_null(&p->hints);
@@ -177,6 +218,7 @@ many_clear(many *m)
         hints_clear(&m->pieces[i].hints);
         entry_clear(&m->pieces[i].entry);
         Py_CLEAR(m->pieces[i].answer);
+        Py_CLEAR(m->pieces[i].kept);
         Py_CLEAR(m->pieces[i].exception);
     }
     PyMem_Free(m->modules);
@@ -247,9 +289,11 @@ cache_compile_many(PyObject *self, PyObject *args)
         each.reader = reader != 0;
         each.follow = follow != 0;
         each.lease_timeout_ns = lease_timeout_ns;
+        each.keep_waiting = keep_waiting_one;
         options.each = &each;
         options.progress = progress_call;
         options.progress_state = &m;
+        options.keep_waiting = keep_waiting_all;
         Py_BEGIN_ALLOW_THREADS
         status = gcache_compile_many(cache, m.modules, m.count, &options, piece_compile, &sums, &error);
         Py_END_ALLOW_THREADS

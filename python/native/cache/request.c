@@ -28,13 +28,17 @@ request_read(PyObject *tuple, native_request *out_request)
     PyObject *provides;
     PyObject *sources;
     PyObject *guard_test;
+    PyObject *label, *bypass, *why_asked;
     int accept_renames;
 
     *out_request = (native_request){ .view = GCACHE_REQUEST_INIT };
     gcache_request *view = &out_request->view;
-    if (!PyArg_ParseTuple(tuple, "zzOpzOOzz", &view->variant, &view->expect_variant, &provides, &accept_renames,
-                          &view->label, &sources, &guard_test, &view->bypass, &view->why_asked)
-        || pairs_read(provides, &out_request->provides) < 0 || pairs_read(sources, &out_request->sources) < 0)
+    if (!PyArg_ParseTuple(tuple, "zzOpOOOOO", &view->variant, &view->expect_variant, &provides, &accept_renames, &label,
+                          &sources, &guard_test, &bypass, &why_asked)
+        || shown_or_none(label, &view->label, &out_request->kept) < 0
+        || shown_or_none(bypass, &view->bypass, &out_request->kept) < 0
+        || shown_or_none(why_asked, &view->why_asked, &out_request->kept) < 0
+        || pairs_read(provides, &out_request->provides) < 0 || pairs_read_shown(sources, &out_request->sources) < 0)
         return -1;
     view->accept_renames = accept_renames != 0;
     view->provides = out_request->provides.items;
@@ -54,6 +58,7 @@ request_clear(native_request *request)
 {
     pairs_clear(&request->provides);
     pairs_clear(&request->sources);
+    Py_CLEAR(request->kept);
 }
 
 /* Borrows the bytes of object until entry_clear. */
@@ -147,14 +152,16 @@ entry_read(PyObject *tuple, native_entry *out_entry)
     PyObject *identity;
     PyObject *attachments;
     PyObject *deltas;
+    PyObject *label;
     long long priority;
     unsigned long long compile_ns;
 
     *out_entry = (native_entry){ .view = GCACHE_ENTRY_INIT };
     gcache_entry *view = &out_entry->view;
-    if (!PyArg_ParseTuple(tuple, "OOOzLOKzOO!O", &guards, &payload, &metadata, &view->variant, &priority, &requirements,
-                          &compile_ns, &view->label, &identity, &PyTuple_Type, &attachments, &deltas)
-        || texts_read(guards, &out_entry->guards) < 0 || pairs_read(requirements, &out_entry->requirements) < 0
+    if (!PyArg_ParseTuple(tuple, "OOOzLOKOOO!O", &guards, &payload, &metadata, &view->variant, &priority, &requirements,
+                          &compile_ns, &label, &identity, &PyTuple_Type, &attachments, &deltas)
+        || shown_or_none(label, &view->label, &out_entry->kept) < 0 || texts_read(guards, &out_entry->guards) < 0
+        || pairs_read(requirements, &out_entry->requirements) < 0
         || deltas_read(deltas, &out_entry->deltas) < 0
         || entry_buffers(out_entry, payload, metadata, identity, attachments) < 0)
         return -1;
@@ -180,4 +187,5 @@ entry_clear(native_entry *entry)
     pairs_clear(&entry->requirements);
     PyMem_Free(entry->deltas.items);
     Py_CLEAR(entry->deltas.owner);
+    Py_CLEAR(entry->kept);
 }

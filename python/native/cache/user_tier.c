@@ -110,9 +110,7 @@ raised(call_frame *frame)
     bool timeout = PyErr_GivenExceptionMatches(type, PyExc_TimeoutError);
     if (value != NULL)
         message_of(frame, value, fenced || timeout);
-    /* Ctrl-C is for the program, which gets it once the library has returned. */
-    if (PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt))
-        PyErr_SetInterrupt();
+    pass_on_interrupt(type);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);

@@ -6,6 +6,7 @@ import json
 from typing import Any, TypeAlias, Union
 
 from guardcache import _native
+from guardcache._checked import whole
 from guardcache._classes import NamedTuple
 from guardcache._graph import Graph
 
@@ -29,11 +30,13 @@ def _native_side(side: Subject) -> _native.Graph | str:
 
 
 def compare_in(cache: _native.Cache | None, stored: Subject, asked: Subject, max_items: int) -> Comparison:
-    return Comparison(*_native.compare(cache, _native_side(stored), _native_side(asked), max_items, _TEXT))
+    return Comparison(
+        *_native.compare(cache, _native_side(stored), _native_side(asked), whole("max_items", max_items), _TEXT)
+    )
 
 
 def compare_data_in(cache: _native.Cache | None, stored: Subject, asked: Subject, max_items: int) -> dict[str, Any]:
-    text, _ = _native.compare(cache, _native_side(stored), _native_side(asked), max_items, _JSON)
+    text, _ = _native.compare(cache, _native_side(stored), _native_side(asked), whole("max_items", max_items), _JSON)
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -50,4 +53,4 @@ def compare_data(stored: Graph, asked: Graph, *, max_items: int = 0) -> dict[str
 
 def diff(stored: bytes, asked: bytes, *, max_items: int = 0) -> Comparison:
     """The same of two canonical forms, what `Graph.canonical` gives. `CorruptError` for what is none."""
-    return Comparison(*_native.diff(stored, asked, max_items, _TEXT))
+    return Comparison(*_native.diff(stored, asked, whole("max_items", max_items), _TEXT))

@@ -57,9 +57,12 @@ def start(program: str, *arguments: str | Path, **variables: str) -> subprocess.
     )
 
 
-def finish(process: subprocess.Popen[str]) -> str:
+def finish(process: subprocess.Popen[str], timeout: float = 120) -> str:
     """What it prints."""
-    output, errors = process.communicate(timeout=120)
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    finally:
+        process.kill()
     assert process.returncode == 0, errors
     return output
 

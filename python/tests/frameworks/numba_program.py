@@ -65,7 +65,9 @@ def start(
 ) -> subprocess.Popen[str]:
     """Writes the program and starts it; `before` runs in the process before it is imported."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{module}.py").write_text(text)
+    source = folder / f"{module}.py"
+    if not source.exists() or source.read_text() != text:  # numba's own cache looks at its time
+        source.write_text(text)
     arguments = [str(folder), module, str(cache or ""), json.dumps(list(calls)), before]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("GUARDCACHE_", "NUMBA_"))}
     return subprocess.Popen(

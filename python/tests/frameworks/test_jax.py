@@ -127,6 +127,41 @@ def test_a_miss_names_the_option_and_the_flag(installed: Path) -> None:
     assert [outcome for outcome, _ in outcomes()] == ["miss"] * 3
 
 
+DEVICES = """
+    import sys
+    import jax, numpy
+    import guardcache.jax
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    guardcache.jax.install(sys.argv[1])
+    for device in jax.devices():
+        jax.jit(lambda x: x + 1)(jax.device_put(numpy.ones(4, numpy.float32), device))
+    print(guardcache.jax.explain())
+"""
+
+
+def test_a_miss_names_the_device(directory: Path) -> None:
+    told = run(DEVICES, directory, XLA_FLAGS="--xla_force_host_platform_device_count=2")
+    assert "options.device_assignment" in told
+    assert "other_options" not in told
+
+
+CLEARED = """
+    import gc, sys, weakref
+    import jax, jax.extend
+    import guardcache.jax
+    guardcache.jax.install(sys.argv[1])
+    jax.jit(lambda x: x + 1)(1.0)
+    backend = weakref.ref(jax.devices()[0].client)
+    jax.extend.backend.clear_backends()
+    gc.collect()
+    print(backend())
+"""
+
+
+def test_a_backend_that_jax_clears_isnt_kept(directory: Path) -> None:
+    assert run(CLEARED, directory) == "None\n"
+
+
 def test_what_only_dumps_or_logs_shares(installed: Path, tmp_path: Path) -> None:
     x = numbers(4, 4)
     call(jnp.tanh, x)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +115,20 @@ def test_a_killed_process_holds_nobody_up(directory: Path, alone: str) -> None:
         assert sum(1 for _ in cache.entries()) == 1
 
 
+def test_a_stopped_process_holds_nobody_up_for_long(directory: Path, alone: str) -> None:
+    stuck = start(SLOW + STUCK + CALL, directory)
+    assert stuck.stdout is not None
+    assert stuck.stdout.readline() == "compiling\n"
+    stuck.send_signal(signal.SIGSTOP)
+    try:
+        patience = "    from guardcache.jax import _compile; _compile.PATIENCE_SECONDS = 0.5\n"
+        found = told(finish(start(SLOW + patience + CALL + TELL, directory), timeout=30))
+    finally:
+        stuck.kill()
+        stuck.communicate()
+    assert (found["outcomes"], found["reasons"], found["result"]) == (["miss"], ["lease_timeout"], alone)
+
+
 def test_a_full_disk_stops_no_compile(tmp_path: Path, alone: str) -> None:
     small = tmp_path / "small"
     small.mkdir()
@@ -126,6 +143,24 @@ def test_a_full_disk_stops_no_compile(tmp_path: Path, alone: str) -> None:
             assert cache.verify()
     finally:
         subprocess.run(["umount", str(small)], check=True)
+
+
+def test_threads_of_one_process_compile_once(directory: Path, right: bytes) -> None:
+    """Each with a function of its own, so that JAX's caches in memory help none of them."""
+    guardcache.jax.install(directory)
+    jax.clear_caches()
+
+    def compute(_: int) -> bytes:
+        # JAX's settings are each thread's own.
+        with config.persistent_cache_min_compile_time_secs(0):
+            found: bytes = np.asarray(jax.jit(lambda x: f(x))(X)).tobytes()
+            return found
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(compute, range(8)))
+    assert found == [right] * 8
+    outcomes = Counter(lookup.outcome for lookup in guardcache.jax.lookups())
+    assert outcomes == {"miss": 1, "hit": 7}
 
 
 # ---- damage ----
@@ -218,7 +253,7 @@ def test_a_directory_that_cant_be_written(tmp_path: Path, right: bytes) -> None:
 def test_another_jaxlib_is_told(directory: Path, right: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(directory)
     monkeypatch.setattr("guardcache.jax._describe.jaxlib_version", "0.0.1")
-    monkeypatch.setattr("guardcache.jax._describe._environments", {})
+    guardcache.jax._describe._environments.clear()
     guardcache.jax.install(directory)
     assert call() == right
     assert guardcache.jax.lookups()[-1].reason == "no_key"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import sys
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -15,7 +18,7 @@ from guardcache.numba._unkeyed import Unkeyed
 from guardcache.numba._values import Walk
 
 MODULE = """
-import enum, math, signal, types
+import builtins, enum, math, signal, time, types
 import collections
 import numpy as np
 from numba import njit
@@ -147,6 +150,38 @@ DIFFERENT = {
     ),
     "what it reads of a module": ("def f(x): return helpers.A", "helpers.A = 3\ndef f(x): return helpers.A"),
     "a builtin that is shadowed": ("def f(x): return abs(x)", "abs = math.sqrt\ndef f(x): return abs(x)"),
+    "what a package's module has been given": (
+        "time.KKK = 1\ndef f(x): return time.KKK",
+        "time.KKK = 2\ndef f(x): return time.KKK",
+    ),
+    "what a module makes when it is asked": (
+        "helpers.__getattr__ = lambda name: 1\ndef f(x): return helpers.C",
+        "helpers.__getattr__ = lambda name: 2\ndef f(x): return helpers.C",
+    ),
+    "what has been put among the builtins": (
+        "builtins.KKK = 1\ndef f(x): return KKK",
+        "builtins.KKK = 2\ndef f(x): return KKK",
+    ),
+    "one function, jitted twice": (
+        "def g(x): return x\na = njit(g)\nb = njit(g)\ndef f(x): return a(x) + b(x)",
+        "def g(x): return x\na = njit(g)\nb = njit(error_model='numpy')(g)\ndef f(x): return a(x) + b(x)",
+    ),
+    "a dictionary among the options": (
+        "@njit(parallel={'fusion': False})\ndef g(x): return x\ndef f(x): return g(x)",
+        "@njit(parallel={'fusion': True})\ndef g(x): return x\ndef f(x): return g(x)",
+    ),
+    "for which types a callee was compiled": (
+        "@njit('f8(f8)')\ndef g(x): return x\ndef f(x): return g(x)",
+        "@njit('f4(f4)')\ndef g(x): return x\ndef f(x): return g(x)",
+    ),
+    "which function, where others look the same": (
+        "def g(x): pass\ndef h(x): pass\ndef f(x): return g(x)",
+        "def g(x): pass\ndef h(x): pass\ndef f(x): return h(x)",
+    ),
+    "which function of a module": (
+        "helpers.g, helpers.h = njit(lambda x: x), njit(lambda x: -x)\ndef f(x): return helpers.g(helpers.h(x))",
+        "helpers.g, helpers.h = njit(lambda x: -x), njit(lambda x: x)\ndef f(x): return helpers.g(helpers.h(x))",
+    ),
     "a builtin of another module": ("g = math.sin\ndef f(x): return g(x)", "g = math.cos\ndef f(x): return g(x)"),
 }
 
@@ -175,6 +210,17 @@ UNKEYED = {
         "@njit\ndef f(n): return g(n)\n@njit\ndef g(n): return h(n)\n@njit\ndef h(n): return g(n)",
         "call each other",
     ),
+    "a callee's pipeline": (
+        "from numba.core.compiler import CompilerBase\n@njit(pipeline_class=CompilerBase)\ndef g(x): return x\n"
+        "def f(x): return g(x)",
+        "global g: it has a compiler pipeline of its own",
+    ),
+    "a module by itself": ("def f(x): return getattr(helpers, 'A')", "global helpers: a module is used otherwise"),
+    "a module under another name": ("def f(x):\n    m = helpers\n    return m.A", "global helpers: a module"),
+    "a module within a module": (
+        "helpers.inner = types.ModuleType('inner')\ndef f(x): return helpers.inner",
+        "global helpers.inner: a module",
+    ),
     "a callee's object": ("it = object()\n@njit\ndef g(x): return it\ndef f(x): return g(x)", "global g: global it"),
     "a closure without a value": (
         "def make():\n    def f(): return k\n    return f\n    k = 1\nf = make()",
@@ -191,9 +237,44 @@ def test_what_cannot_be_told(name: str) -> None:
 
 
 def test_packages_count_by_their_versions() -> None:
-    found = told("def f(x): return np.sum(x) + math.pi", math=__import__("math"))
-    assert found["globals"]["np"] == f"module numpy of numpy {np.__version__}"
-    assert found["globals"]["math"] == "module math of python"
+    text = (
+        "import random\ndef f(x): return np.sum(x) + np.linalg.norm(x) + np.random.rand() + random.random() + math.pi"
+    )
+    found = told(text)["globals"]
+    assert found["np.sum"] == f"function numpy.sum of numpy {np.__version__}"
+    assert found["np.linalg.norm"] == f"function numpy.linalg.norm of numpy {np.__version__}"
+    assert found["np.random.rand"].startswith("numpy.random.rand, ")
+    assert found["random.random"].startswith("random.random, ")
+    assert found["math.pi"] == repr(math.pi)
+
+
+def test_a_package_counts_by_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was edited keeps its version; its jitted functions count as the program's own do."""
+    tellings = []
+    for name, body in (("one", "return x + K"), ("two", "return x - K"), ("three", "return x - K")):
+        folder = tmp_path / name / "site-packages"
+        folder.mkdir(parents=True)
+        source = "from numba import njit\n__version__ = '1'\nK = 1\ndef plain(x): return x\n@njit\ndef g(x): "
+        (folder / "edited.py").write_text(source + body)
+        monkeypatch.syspath_prepend(str(folder))
+        sys.modules.pop("edited", None)
+        text = "import edited\ndef f(x): return edited.plain(x)\nedited.K = 7\n"
+        tellings.append((told(text), told(text.replace("plain", "g"))))
+    (first, first_jitted), (second, second_jitted), third = tellings
+    assert first != second
+    assert first_jitted != second_jitted
+    assert (second, second_jitted) == third
+    assert second_jitted["globals"]["edited.g"]["globals"] == {"K": 7}
+
+
+def test_a_module_of_the_program_is_not_pythons_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "this.py").write_text("K = 5\ndef g(x): return x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sys.modules.pop("this", None)
+    found = told("import this\ndef f(x): return this.g(this.K)")["globals"]
+    assert found["this.K"] == 5
+    assert "code" in found["this.g"]
+    del sys.modules["this"]
 
 
 def test_what_says_it_is_a_packages_own_has_to_be_there() -> None:

@@ -27,6 +27,9 @@
 #define GATHERED_MAX 256
 #define GATHERED_BYTES_MAX ((size_t)64 << 20)
 
+/* How often keep_waiting is asked: a person who wants it to end doesn't notice. */
+#define ASK_NS UINT64_C(50000000)
+
 /* A module that was compiled and is to be stored. */
 typedef struct unstored {
     gcache_compile compile;
@@ -47,6 +50,8 @@ typedef struct pool {
     pthread_mutex_t mutex;
     gcache_many_summary sums;
     pthread_cond_t arrived, taken; /* something for the writer; room for the workers */
+    pthread_cond_t left;           /* a thread has no more to do */
+    size_t working;                /* threads that have, the calling one apart */
     unstored *gathered;
     size_t gathered_count, gathered_bytes;
     pthread_t writer;
@@ -195,14 +200,51 @@ run_module(pool *p, gcache_module *module)
 
 /* ---- the pool ---- */
 
+static void
+work(pool *p)
+{
+    for (size_t i; !p->stopped && (i = atomic_fetch_add(&p->next, 1)) < p->count;)
+        run_module(p, &p->modules[i]);
+}
+
 static void *
-work(void *state)
+work_beside(void *state)
 {
     pool *p = state;
 
-    for (size_t i; !p->stopped && (i = atomic_fetch_add(&p->next, 1)) < p->count;)
-        run_module(p, &p->modules[i]);
+    work(p);
+    pthread_mutex_lock(&p->mutex);
+    p->working--;
+    pthread_cond_signal(&p->left);
+    pthread_mutex_unlock(&p->mutex);
     return NULL;
+}
+
+static bool
+start(pool *p, pthread_t *out_thread)
+{
+    pthread_mutex_lock(&p->mutex);
+    bool started = pthread_create(out_thread, NULL, work_beside, p) == 0;
+    p->working += started;
+    pthread_mutex_unlock(&p->mutex);
+    return started;
+}
+
+/* The mutex isn't held while the caller is asked: workers get on meanwhile. */
+static void
+wait_for_others(pool *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    while (p->working > 0) {
+        struct timespec deadline = gci_clock_deadline(ASK_NS);
+        if (pthread_cond_timedwait(&p->left, &p->mutex, &deadline) == 0 || p->options.keep_waiting == NULL)
+            continue;
+        pthread_mutex_unlock(&p->mutex);
+        if (!p->options.keep_waiting(p->options.progress_state))
+            p->stopped = true;
+        pthread_mutex_lock(&p->mutex);
+    }
+    pthread_mutex_unlock(&p->mutex);
 }
 
 static size_t
@@ -223,9 +265,10 @@ run_pool(pool *p)
     size_t workers = count_workers(&p->options, p->count), started = 0;
     pthread_t *threads = workers > 1 ? calloc(workers - 1, sizeof *threads) : NULL;
 
-    while (threads != NULL && started < workers - 1 && pthread_create(&threads[started], NULL, work, p) == 0)
+    while (threads != NULL && started < workers - 1 && start(p, &threads[started]))
         started++;
     work(p);
+    wait_for_others(p);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     end_writer(p);
@@ -294,8 +337,10 @@ gcache_compile_many(gcache *cache, gcache_module *modules, size_t count, gcache_
     pthread_mutex_init(&p.mutex, NULL);
     pthread_cond_init(&p.arrived, NULL);
     pthread_cond_init(&p.taken, NULL);
+    pthread_cond_init(&p.left, NULL);
     clear_outcomes(modules, count);
     run_pool(&p);
+    pthread_cond_destroy(&p.left);
     pthread_cond_destroy(&p.taken);
     pthread_cond_destroy(&p.arrived);
     pthread_mutex_destroy(&p.mutex);

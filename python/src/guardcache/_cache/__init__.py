@@ -16,10 +16,11 @@ from guardcache._cache.maintain import Maintains
 from guardcache._cache.many import CompilesMany
 from guardcache._cache.memo import Memoizes
 from guardcache._cache.observe import Observes
-from guardcache._cache.options import SECOND_NS, CacheOptions
+from guardcache._cache.options import CacheOptions
 from guardcache._cache.settings import default_directory, settings
 from guardcache._cache.transfer import Transfers
 from guardcache._cache.tuning import Tuning
+from guardcache._checked import SECOND_NS
 from guardcache._kinds import load_kinds
 
 

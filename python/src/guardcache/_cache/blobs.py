@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from guardcache._cache.handle import Handle
-from guardcache._cache.options import in_ns
 from guardcache._cache.results import Buffer
+from guardcache._checked import in_ns
 from guardcache._classes import NamedTuple
 
 
@@ -61,7 +61,7 @@ class Blobs(Handle):
 
     def expire_blobs(self, age: float) -> int:
         """Removes blobs that nobody has put for so many seconds; returns how many."""
-        return self._native.expire_blobs(in_ns(age))
+        return self._native.expire_blobs(in_ns("age", age))
 
     def subdirectory(self, name: str, *, write: bool = True) -> Subdirectory | None:
         """The directory called `name` below the cache, for a cache that the compiler keeps by itself. None: nothing is

@@ -11,6 +11,7 @@ from guardcache import _native
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import CompileAsked, Variant, make_compile_request, variant_of
 from guardcache._cache.results import Attachment, Buffer, Hit, Miss, Reason, make_hit, make_miss
+from guardcache._checked import whole
 from guardcache._classes import Record, field
 from guardcache._errors import NotStoredWarning
 from guardcache._graph import Graph
@@ -67,7 +68,7 @@ def _entry_of(compiled: Compiled, variant: Variant | None, label: str | None) ->
         name,
         priority,
         compiled.requirements,
-        compiled.compile_ns,
+        whole("compile_ns", compiled.compile_ns),
         compiled.label or label,
         compiled.identity,
         tuple((a.name, a.content, a.executable) for a in compiled.attachments),

@@ -7,8 +7,9 @@ from __future__ import annotations
 import time
 
 from guardcache._cache.handle import Handle
-from guardcache._cache.options import SECOND_NS, Progress, in_ns
+from guardcache._cache.options import Progress
 from guardcache._cache.results import Buffer, Reason
+from guardcache._checked import SECOND_NS
 from guardcache._classes import NamedTuple, Record
 from guardcache._errors import ArgumentError, BusyError
 
@@ -59,6 +60,11 @@ class Synced(NamedTuple):
     """Damaged, unsigned, too large, or gone meanwhile."""
 
 
+def _slice_ns(left: float) -> int:
+    """Of a wait that may be long; once at least it is tried."""
+    return max(1, int(min(left, _SIGNAL_SECONDS) * SECOND_NS))
+
+
 class Fleet(Handle):
     __slots__ = ()
 
@@ -86,7 +92,7 @@ class Fleet(Handle):
         while True:
             left = end - time.monotonic()
             try:
-                self._native.flush(max(1, int(min(left, _SIGNAL_SECONDS) * SECOND_NS)))
+                self._native.flush(_slice_ns(left))
                 return
             except BusyError:
                 if left <= _SIGNAL_SECONDS:
@@ -123,7 +129,7 @@ class Fleet(Handle):
         while True:
             left = end - time.monotonic()
             try:
-                return self._native.share(job, name, value, max(1, in_ns(min(left, _SIGNAL_SECONDS))))
+                return self._native.share(job, name, value, _slice_ns(left))
             except BusyError:
                 if value is not None or left <= _SIGNAL_SECONDS:
                     raise

@@ -14,7 +14,8 @@ from typing import TypeVar, Unpack
 
 from guardcache import _native
 from guardcache._cache.events import native_listener
-from guardcache._cache.options import SECOND_NS, CacheOptions, Durability, Tiers, Trust, check_opening, in_ns
+from guardcache._cache.options import CacheOptions, Durability, Tiers, Trust, check_opening
+from guardcache._checked import INT_MAX, SECOND_NS, flag, function, in_ns, whole
 from guardcache._errors import BusyError
 from guardcache._signing import key_parts
 from guardcache._tier import Tier
@@ -39,39 +40,41 @@ class Handle:
     def __init__(self, directory: str | os.PathLike[str], **options: Unpack[CacheOptions]) -> None:
         """Opens a directory and makes it (mode 0700) if it isn't there. Options are those of `CacheOptions`."""
         check_opening(options)
+        function("log", options.get("log"))
+        function("listener", options.get("listener"))
         record = options.get("record")
         self.directory = os.fspath(directory)
-        self._strict = options.get("strict", False)
+        self._strict = flag("strict", options.get("strict", False))
         urls, own = _split_tiers(options.get("tiers"))
         self._own_tiers = bool(own)
         self._flush_timeout = options.get("flush_timeout", 0)
         with _entered(own) as natives:
             self._native = _native.Cache(
                 self.directory,
-                options.get("read_only", False),
+                flag("read_only", options.get("read_only", False)),
                 self._strict,
-                options.get("disabled", False),
-                options.get("unsafe_skip_guards", False),
-                options.get("refresh", False),
+                flag("disabled", options.get("disabled", False)),
+                flag("unsafe_skip_guards", options.get("unsafe_skip_guards", False)),
+                flag("refresh", options.get("refresh", False)),
                 options.get("bypass"),
-                options.get("durability", Durability.ENTRY),
-                options.get("trust", Trust.OWNER),
+                Durability(options.get("durability", Durability.ENTRY)),
+                Trust(options.get("trust", Trust.OWNER)),
                 options.get("namespace"),
-                options.get("max_candidates", 0),
-                options.get("max_size", 0),
-                options.get("memory_bytes", 0),
+                whole("max_candidates", options.get("max_candidates", 0), INT_MAX),
+                whole("max_size", options.get("max_size", 0)),
+                whole("memory_bytes", options.get("memory_bytes", 0)),
                 options.get("compression_level", 0),
                 None if record is None else os.fspath(record),
                 options.get("log"),
                 key_parts(options.get("signing")),
-                options.get("require_signature", False),
-                options.get("columns", 0),
-                options.get("color", False),
+                flag("require_signature", options.get("require_signature", False)),
+                whole("columns", options.get("columns", 0)),
+                flag("color", options.get("color", False)),
                 urls,
                 natives,
-                in_ns(self._flush_timeout),
-                in_ns(options.get("max_age", 0)),
-                options.get("journal", True),
+                in_ns("flush_timeout", self._flush_timeout),
+                in_ns("max_age", options.get("max_age", 0)),
+                flag("journal", options.get("journal", True)),
                 native_listener(options.get("listener")),
             )
         _open.add(self)
@@ -129,8 +132,8 @@ def _native_tier(tier: Tier) -> _native.UserTier:
         tier._has("lease", "keep", "release"),
         tier._has("walk"),
         tier.read_only,
-        int(tier.ttl * SECOND_NS),
-        int(tier.timeout * SECOND_NS),
+        in_ns("ttl", tier.ttl),
+        in_ns("timeout", tier.timeout),
     )
 
 

@@ -21,6 +21,7 @@ from guardcache._cache.results import (
     make_miss,
     payload_of,
 )
+from guardcache._checked import whole
 from guardcache._compare import Comparison, Subject, compare_data_in, compare_in
 from guardcache._graph import Graph
 from guardcache._guards import make_verdict
@@ -79,7 +80,7 @@ class Lookups(Handle):
             variant,
             priority,
             requirements,
-            compile_ns,
+            whole("compile_ns", compile_ns),
             label,
             identity,
             tuple((a.name, a.content, a.executable) for a in attachments),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from guardcache._cache.handle import Handle
-from guardcache._cache.options import Progress, in_ns
+from guardcache._cache.options import Progress
+from guardcache._checked import INT_MAX, in_ns, whole
 from guardcache._classes import NamedTuple, Record
 
 
@@ -74,7 +75,7 @@ class Maintains(Handle):
 
     def verify(self, *, threads: int = 1, progress: Progress | None = None) -> Verified:
         """Reads everything and checks it against its checksums; changes nothing."""
-        keys, entries, size, problems = self._native.verify(threads, progress)
+        keys, entries, size, problems = self._native.verify(whole("threads", threads, INT_MAX), progress)
         return Verified(keys, entries, size, tuple(Problem(*found) for found in problems))
 
     def repair(self, *, progress: Progress | None = None) -> Repaired:
@@ -98,7 +99,8 @@ class Maintains(Handle):
 
         With `dry_run` it only says what would go.
         """
-        *numbers, victims = self._native.gc(dry_run, target_bytes, in_ns(max_age), namespace, progress)
+        target, age = whole("target_bytes", target_bytes), in_ns("max_age", max_age)
+        *numbers, victims = self._native.gc(dry_run, target, age, namespace, progress)
         return Collected._make((*numbers, tuple(Victim(*found) for found in victims)))
 
     def doctor(self) -> list[Fact]:

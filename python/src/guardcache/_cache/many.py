@@ -9,6 +9,7 @@ from guardcache._cache.compiles import Call, Compiled, Fresh
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import EachAsked, make_each_request, variant_of
 from guardcache._cache.results import Hit
+from guardcache._checked import INT_MAX, whole
 from guardcache._classes import NamedTuple, Record
 from guardcache._graph import Graph
 from guardcache._values import Hints
@@ -97,6 +98,7 @@ class CompilesMany(Handle):
             (module.graph._native, module.hints, module.bypass, call) for module, call in zip(given, calls, strict=True)
         )
         heard = None if progress is None else lambda *numbers: progress(SoFar(*numbers))
-        found, summary = self._native.compile_many(natives, request, options, workers, heard)
+        threads = whole("workers", workers, INT_MAX)
+        found, summary = self._native.compile_many(natives, request, options, threads, heard)
         outcomes = (call.settled(outcome) for call, outcome in zip(calls, found, strict=True))
         return Many(tuple(outcomes), Summary(*summary))

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import Chosen, Selected, make_query
 from guardcache._cache.results import Reason
+from guardcache._checked import whole
 from guardcache._classes import Record
 
 Form: TypeAlias = Literal["text", "prometheus"]
@@ -120,11 +121,13 @@ class Observes(Handle):
         """What costs most: ``misses`` by key and reason, ``keys`` with their hits, or ``guards`` that fail and for
         which values. Options are those of `Chosen`.
         """
-        return self._native.top(make_query("top", chosen), _word(_TOPS, kind, "kind"), count, _TEXT)
+        return self._native.top(make_query("top", chosen), _word(_TOPS, kind, "kind"), whole("count", count), _TEXT)
 
     def top_data(self, kind: Top = "misses", count: int = 10, **chosen: Unpack[Chosen]) -> dict[str, Any]:
         """The same for programs."""
-        text = self._native.top(make_query("top_data", chosen), _word(_TOPS, kind, "kind"), count, _JSON)
+        text = self._native.top(
+            make_query("top_data", chosen), _word(_TOPS, kind, "kind"), whole("count", count), _JSON
+        )
         found: dict[str, Any] = json.loads(text)
         return found
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, Union, cast
 
 from guardcache import _native
+from guardcache._checked import in_ns, whole
 from guardcache._classes import NamedTuple, TypedDict
 from guardcache._signing import Signing
 from guardcache._tier import Tier
@@ -15,8 +16,6 @@ from guardcache._tier import Tier
 if TYPE_CHECKING:
     from guardcache._cache.events import Listener
     from guardcache._cache.results import Hit
-
-SECOND_NS = 1_000_000_000
 
 Log: TypeAlias = Callable[[str], object]
 Progress: TypeAlias = Callable[[int, int], object]
@@ -234,8 +233,8 @@ def make_query(call: str, chosen: Chosen) -> _native._Query:
     """As the library takes it."""
     check_names(call, chosen, _CHOSEN)
     return (
-        chosen.get("last", 0),
-        chosen.get("since_ns", 0),
+        whole("last", chosen.get("last", 0)),
+        whole("since_ns", chosen.get("since_ns", 0)),
         chosen.get("label"),
         chosen.get("key"),
         chosen.get("reason", ""),
@@ -266,20 +265,24 @@ def _request_of(asked: Asked) -> _native._Request:
     )
 
 
+def check_compile_asked(call: str, asked: CompileAsked) -> None:
+    check_names(call, asked, _COMPILE_ASKED)
+
+
 def make_compile_request(
     call: str, asked: CompileAsked, make_hit: Callable[[_native._Hit], Hit]
 ) -> tuple[_native._Request, _native._CompileOptions]:
     """The same for calls that may compile."""
-    check_names(call, asked, _COMPILE_ASKED)
+    check_compile_asked(call, asked)
     post_load = asked.get("post_load")
     options = (
         asked.get("refresh", False),
-        in_ns(asked.get("min_compile_time", 0)),
+        in_ns("min_compile_time", asked.get("min_compile_time", 0)),
         asked.get("reader", False),
         asked.get("follow", False),
         None if post_load is None else lambda found: post_load(make_hit(found)),
         asked.get("group"),
-        in_ns(asked.get("lease_timeout", 0)),
+        in_ns("lease_timeout", asked.get("lease_timeout", 0)),
         asked.get("flight"),
     )
     return _request_of(asked), options
@@ -290,10 +293,10 @@ def make_each_request(asked: EachAsked) -> tuple[_native._Request, _native._Each
     check_names("compile_many", asked, _EACH)
     options = (
         asked.get("refresh", False),
-        in_ns(asked.get("min_compile_time", 0)),
+        in_ns("min_compile_time", asked.get("min_compile_time", 0)),
         asked.get("reader", False),
         asked.get("follow", False),
-        in_ns(asked.get("lease_timeout", 0)),
+        in_ns("lease_timeout", asked.get("lease_timeout", 0)),
         asked.get("flight"),
     )
     return _request_of(cast(Asked, asked)), options
@@ -303,7 +306,3 @@ def variant_of(asked: CompileAsked | EachAsked) -> Variant | None:
     """What a miss is compiled as, unless what is compiled says so itself."""
     chosen = asked.get("compile_as") or asked.get("variant")
     return Variant(chosen) if isinstance(chosen, str) else chosen
-
-
-def in_ns(seconds: float) -> int:
-    return int(seconds * SECOND_NS)

@@ -12,6 +12,7 @@ from guardcache import _native
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import Progress
 from guardcache._cache.results import Buffer
+from guardcache._checked import whole
 from guardcache._classes import NamedTuple
 
 TakeArtifact: TypeAlias = Callable[[str, str, bytes], object]
@@ -106,7 +107,8 @@ class Transfers(Handle):
         `key`, `label` (a text that occurs in it), `namespace` and times select entries; then, or with `entries_only`,
         blobs and tuning results stay out. What can't be read is left out and told.
         """
-        chosen = (key, label, namespace, since_ns, until_ns, entries_only, progress)
+        times = whole("since_ns", since_ns), whole("until_ns", until_ns)
+        chosen = (key, label, namespace, *times, entries_only, progress)
         return make_transfer(self._native.export(os.fspath(file), *chosen))
 
     def import_(

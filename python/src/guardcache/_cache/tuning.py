@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from guardcache import _native
 from guardcache._cache.handle import Handle
+from guardcache._checked import whole
 from guardcache._classes import NamedTuple, Record, field
 
 Benchmark: TypeAlias = Callable[[], Sequence[float]]
@@ -130,7 +131,8 @@ class Tuning(Handle):
 
     def put_best(self, kernel: Kernel, best: Best) -> bool:
         """Keeps a kernel's record, in place of the one there is. False: nothing is cached (disabled, bypass)."""
-        record = (_config(best.config), best.configs_hash, best.by_descent, best.tuning_ns, best.kernel_hash)
+        took = whole("tuning_ns", best.tuning_ns)
+        record = (_config(best.config), best.configs_hash, best.by_descent, took, best.kernel_hash)
         return self._native.put_best(kernel, record)
 
     def find_best(

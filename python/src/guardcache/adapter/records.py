@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from guardcache._classes import NamedTuple
+
+# What has a digit in it.
+_FIGURES = re.compile(r"[\w.+-]*\d[\w.+-]*")
 
 HIT, MISS, BYPASS = "hit", "miss", "bypass"
 
@@ -38,7 +42,8 @@ class Statistics(NamedTuple):
     bypasses: dict[str, int]
     """By why it can't be cached."""
     not_stored: dict[str, int]
-    """Misses whose results weren't stored, by why."""
+    """Misses whose results weren't stored, by why, with ``…`` for times, sizes and names of entries: there would be as
+    many reasons as misses."""
     saved_seconds: float
     """Compile time that the hits saved."""
 
@@ -62,7 +67,7 @@ class Counts:
     def add(self, lookup: Lookup) -> None:
         self._by[lookup.outcome][lookup.reason] += 1
         if lookup.outcome == MISS and lookup.note:
-            self._by["not stored"][lookup.note] += 1
+            self._by["not stored"][_FIGURES.sub("…", lookup.note)] += 1
         self._saved_seconds += lookup.saved_seconds
 
     def sum(self) -> Statistics:

@@ -19,6 +19,7 @@ from guardcache import Compiled, Graph, Hit
 from guardcache._classes import NamedTuple
 from guardcache.adapter import Adapter, Patches, Task
 from guardcache.jax._describe import describe
+from guardcache.jax._share import agrees, announce
 from guardcache.jax._store import CALLBACKS, Verification, compiled_of
 
 traceback_util.register_exclusion(__file__)
@@ -27,6 +28,10 @@ EVENTS = "/jax/compilation_cache/"
 
 # What is compiled with a profile, and lies beside what is compiled to collect one.
 PROFILED = "pgle"
+
+# How long to wait for another process that compiles the same. One that is stopped, in a debugger or by its shell, holds
+# its lease for as long as it lives. Most compiles take less, and what takes longer is compiled twice at worst.
+PATIENCE_SECONDS = 120.0
 
 
 class CacheKey(str):
@@ -176,6 +181,8 @@ class _Compilation:
         assert isinstance(key, CacheKey)
         self._key = key
         monitoring.record_event(EVENTS + "compile_requests_use_cache")
+        if module.shared:
+            announce(distributed.global_state, module.devices, module.first_process)
         self._began = time.monotonic()
         return self._adapter.compile(self._task(), self._build, self._load)
 
@@ -189,6 +196,7 @@ class _Compilation:
             bypass=CALLBACKS if self._module.host_callbacks else None,
             refresh=self._verification.wanted(self._key),
             reader=distributed.global_state.process_id != 0,
+            lease_timeout=PATIENCE_SECONDS,
         )
 
     def _load(self, hit: Hit) -> Any:
@@ -225,7 +233,7 @@ class _Compilation:
     def _compile(self) -> Any:
         module = self._module
         what = (module.backend, module.computation, module.executable_devices, self._options, module.host_callbacks)
-        if not module.shared:
+        if not (module.shared and agrees(distributed.global_state, module.devices, module.first_process)):
             return compiler._compile_and_write_cache(*what, module.name, self._key)
         client = distributed.global_state.client
         return compiler._compile_and_share_module(*what, client, module.name, self._key, module.first_process)

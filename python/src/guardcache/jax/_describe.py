@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from jax._src import cache_key as _cache_key
@@ -49,6 +50,8 @@ _BUILD_OPTIONS = (
     "memory_fitting_level",
     "memory_fitting_effort",
 )
+# Whether XLA may choose how arguments and results are spread over devices.
+_SPREADING = ("allow_spmd_sharding_propagation_to_parameters", "allow_spmd_sharding_propagation_to_output")
 
 # Constants of more elements are left out of the text; what stands there instead.
 _LARGE_CONSTANT = 1024
@@ -66,7 +69,8 @@ class _Options(NamedTuple):
 
 
 _options: dict[tuple[Any, ...], _Options] = {}
-_environments: dict[tuple[Any, ...], dict[str, Any]] = {}
+_environments: WeakKeyDictionary[Any, dict[tuple[int, ...], dict[str, Any]]] = WeakKeyDictionary()
+"""By the backend, which isn't kept alive, and the devices' numbers."""
 
 
 def describe(module: Any, devices: Any, options: Any, backend: Any) -> Graph:
@@ -149,12 +153,16 @@ def _read_options(given: Any, platform: str) -> _Options:
     flags |= dict(options.env_option_overrides)
     options.env_option_overrides = []
     named = _take(options, _COMPILE_OPTIONS) | _take(build, _BUILD_OPTIONS)
+    named |= _take_rows(options, build)
+    # On GPUs each process of a job has other devices, and all of them share.
+    same_devices = platform == "gpu"
+    if not same_devices:
+        named |= _take_devices(options, build)
     if build.fdo_profile:
         named["fdo_profile"] = hashlib.sha256(build.fdo_profile).hexdigest()
         build.fdo_profile = b""
     rest = hashlib.sha256()
-    # On GPUs each process of a job has other devices, and all of them share.
-    cache_key._hash_serialized_compile_options(rest, options, strip_device_assignment=platform == "gpu")
+    cache_key._hash_serialized_compile_options(rest, options, strip_device_assignment=same_devices)
     counting = {name: _plain(value) for name, value in flags.items() if _counts(name)}
     return _Options(named, counting, rest.hexdigest())
 
@@ -174,6 +182,24 @@ def _take(holder: Any, names: Iterable[str]) -> dict[str, Any]:
             if value and isinstance(value, (bool, int, float, str)):
                 setattr(holder, name, type(value)())
     return taken
+
+
+def _take_rows(options: Any, build: Any) -> dict[str, str]:
+    """What each argument and result may be like."""
+    taken = {name: str(list(getattr(build, name))) for name in _SPREADING}
+    for name in _SPREADING:
+        setattr(build, name, [False])
+    # Layouts that are set can't be unset, so they count twice.
+    layouts = {"argument_layouts": options.argument_layouts, "result_layout": build.result_layout}
+    return taken | {name: str(layout) for name, layout in layouts.items() if layout is not None}
+
+
+def _take_devices(options: Any, build: Any) -> dict[str, str]:
+    given, within = options.device_assignment, build.device_assignment
+    if given is None or within is None or given.serialize() != within.serialize():
+        return {}
+    options.device_assignment = build.device_assignment = given.create(np.zeros((1, 1), np.int32))
+    return {"device_assignment": str(given)}
 
 
 def _plain(value: Any) -> bool | int | float | str:
@@ -202,18 +228,24 @@ def _counts(flag: str) -> bool:
 
 
 def _environment(devices: Any, backend: Any) -> dict[str, Any]:
-    key = (backend.platform, backend.platform_version, *devices.flat)
-    found = _environments.get(key)
+    of_backend = _environments.setdefault(backend, {})
+    numbers = tuple(device.id for device in devices.flat)
+    found = of_backend.get(numbers)
     if found is None:
-        if len(_environments) >= _REMEMBERED:
-            _environments.clear()
-        topology = hashlib.sha256()
-        cache_key._hash_accelerator_config(topology, devices)
-        found = _environments[key] = {
+        if len(of_backend) >= _REMEMBERED:
+            of_backend.clear()
+        found = of_backend[numbers] = {
             "jax": jaxlib_version,
             "platform": backend.platform,
             "platform_version": backend.platform_version,
             "devices": sorted({device.device_kind for device in devices.flat}),
-            "topology": topology.hexdigest(),
+            "topology": topology_of(devices),
         }
     return found
+
+
+def topology_of(devices: Any) -> str:
+    """JAX's hash of it."""
+    found = hashlib.sha256()
+    cache_key._hash_accelerator_config(found, devices)
+    return found.hexdigest()

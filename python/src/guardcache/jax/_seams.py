@@ -20,6 +20,7 @@ _SETTINGS = (
     "raise_persistent_cache_errors",
     "remove_custom_partitioning_ptr_from_cache_key",
     "share_binary_between_hosts",
+    "share_binary_between_hosts_timeout_ms",
 )
 
 COMPILES = Part(
@@ -95,9 +96,20 @@ EXPORTS = Part(
         Seam(_SHAPES + "ShapeConstraint", "callable", "comp, left, right, error_message_pieces"),
         Seam(_SHAPES + "Comparator.GEQ"),
         Seam(_SHAPES + "SymbolicScope._parse_and_process_explicit_constraint"),
+        Seam("jax._src.config:config_states"),
+        Seam("jax._src.config:config_ext.Config", "callable"),
+        Seam("jax._src.config:State", "callable"),
         Seam("jax._src.core:is_symbolic_dim", "function", "v"),
+        Seam("jax._src.core:Primitive", "callable"),
         Seam("jax._src.dtypes:ExtendedDType", "callable"),
+        Seam("jax._src.export._export:serialization_registry"),
+        Seam("jax._src.interpreters.mlir:_lowerings"),
+        Seam("jax._src.interpreters.mlir:_platform_specific_lowerings"),
         Seam("jax._src.mesh:AbstractMesh", "callable"),
         Seam("jax._src.named_sharding:UnspecifiedValue", "callable"),
+        Seam("jax._src.stages:Traced._params"),
+        Seam("jax.extend.random:threefry_prng_impl"),
+        Seam("jax.extend.random:rbg_prng_impl"),
+        Seam("jax.extend.random:unsafe_rbg_prng_impl"),
     ),
 )

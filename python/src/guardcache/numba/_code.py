@@ -8,11 +8,18 @@ import inspect
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice, takewhile
 from types import CodeType
+from typing import TypeAlias
 
 _CONSTANTS = frozenset(dis.hasconst)
 _NAMES = frozenset(dis.hasname)
 _GLOBALS = frozenset(dis.opmap[name] for name in ("LOAD_GLOBAL", "LOAD_NAME") if name in dis.opmap)
+_CLOSURES = frozenset(dis.opmap[name] for name in ("LOAD_DEREF", "LOAD_CLASSDEREF") if name in dis.opmap)
+_ATTRIBUTES = frozenset(dis.opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in dis.opmap)
+
+Chains: TypeAlias = "dict[str, frozenset[tuple[str, ...]]]"
+"""By name, the attributes that are read of it at once, one after the other: none where it is used itself."""
 
 # The others say nothing about the code; numba changes some while a profiler looks on.
 _FLAGS = (
@@ -41,8 +48,8 @@ class Parts:
     constants: tuple[object, ...]
     globals: tuple[str, ...]
     """Names it reads from its module, nested functions included."""
-    names: frozenset[str]
-    """All other names: of attributes, methods, imports."""
+    of_globals: Chains
+    of_closures: Chains
 
 
 class _Numbers(dict[object, int]):
@@ -53,17 +60,15 @@ class _Numbers(dict[object, int]):
 
 @lru_cache(maxsize=1024)
 def take_apart(code: CodeType) -> Parts:
+    steps = [step for step in dis.get_instructions(code) if step.opcode != dis.EXTENDED_ARG]
     constants: list[object] = []
-    names: set[str] = set()
     read = _Numbers()
     slots = _Numbers()
     told: list[object] = [
         code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _FLAGS,
         code.co_varnames, code.co_cellvars, code.co_freevars, code.co_exceptiontable,
     ]  # fmt: skip
-    for step in dis.get_instructions(code):
-        if step.opcode == dis.EXTENDED_ARG:
-            continue
+    for step in steps:
         argument: object = step.arg
         if step.opcode in _CONSTANTS:
             argument = slots[step.arg]
@@ -72,16 +77,30 @@ def take_apart(code: CodeType) -> Parts:
         elif step.opcode in _NAMES:
             number: object = read[step.argval] if step.opcode in _GLOBALS else step.argval
             argument = (number, (step.arg or 0) & _BITS.get(step.opname, 0))
-            if step.opcode not in _GLOBALS:
-                names.add(step.argval)
         told.append((step.opname, argument))
-    for nested in (constant for constant in constants if isinstance(constant, CodeType)):
-        inner = take_apart(nested)
-        names |= inner.names
+    within = [take_apart(constant) for constant in constants if isinstance(constant, CodeType)]
+    for inner in within:
         for name in inner.globals:
             _ = read[name]
-    digest = hashlib.sha256(repr(told).encode()).hexdigest()[:32]
-    return Parts(digest, tuple(constants), tuple(str(name) for name in read), frozenset(names))
+    return Parts(
+        hashlib.sha256(repr(told).encode()).hexdigest()[:32],
+        tuple(constants),
+        tuple(str(name) for name in read),
+        _chains(steps, _GLOBALS, [inner.of_globals for inner in within]),
+        _chains(steps, _CLOSURES, [inner.of_closures for inner in within]),
+    )
+
+
+def _chains(steps: list[dis.Instruction], loads: frozenset[int], within: list[Chains]) -> Chains:
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for number, step in enumerate(steps, 1):
+        if step.opcode in loads:
+            attributes = takewhile(lambda step: step.opcode in _ATTRIBUTES, islice(steps, number, None))
+            found.setdefault(step.argval, set()).add(tuple(attribute.argval for attribute in attributes))
+    for chains in within:
+        for name, chain in chains.items():
+            found.setdefault(name, set()).update(chain)
+    return {name: frozenset(chains) for name, chains in found.items()}
 
 
 def lines(code: CodeType) -> tuple[tuple[int, int], ...]:

@@ -7,14 +7,14 @@ import platform
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import llvmlite
 import llvmlite.binding
 import numba
 import numpy as np
-from numba.core import compiler, config, entrypoints, sigutils
+from numba.core import config, entrypoints, sigutils
 
 from guardcache import Graph
 from guardcache._values import Value
@@ -22,12 +22,12 @@ from guardcache.numba import _lines, _types
 from guardcache.numba._extensions import Extensions
 from guardcache.numba._history import History
 from guardcache.numba._unkeyed import Unkeyed
-from guardcache.numba._values import Walk, options
+from guardcache.numba._values import Walk, closure, jitted
 
 KIND = "numba"
 
 # What an entry holds: another number never shares entries with this one.
-_FORMAT = 1
+_FORMAT = 2
 
 # numba's settings that change what it makes; those that aren't there in this numba don't count.
 _SETTINGS = (
@@ -35,6 +35,8 @@ _SETTINGS = (
     "DISABLE_INTEL_SVML", "DEBUGINFO_DEFAULT", "FULL_TRACEBACKS", "NRT_STATS", "DIFF_IR", "ENABLE_PROFILING",
     "LLVM_PASS_TIMINGS", "OPTIMIZED_CHECKS", "USE_RVSDG",
 )  # fmt: skip
+
+_UNCHANGEABLE = (int, float, complex, str, bytes, type(None), ModuleType, type)
 
 # And those that count for code that runs in several threads.
 _PARALLEL_SETTINGS = ("NUMBA_NUM_THREADS", "THREADING_LAYER")
@@ -51,22 +53,29 @@ class Describer:
         """Also the functions it has told, the dispatcher's own first. `Unkeyed` says why it can't."""
         # Extensions that come as packages of their own; else they would be there only after the first compile.
         entrypoints.init_all()
-        if dispatcher._compiler.pipeline_class is not compiler.Compiler:
-            raise Unkeyed("it has a compiler pipeline of its own")
         walk = Walk(self.history.check)
+        _check_closure(dispatcher)
         graph = Graph(KIND)
-        for name, value in walk.parts(dispatcher.py_func).items():
+        said = jitted(walk, dispatcher)
+        # What it has compiled is nothing to itself.
+        said.pop("signatures", None)
+        for name, value in {**walk.parts(dispatcher.py_func, dispatcher), **said}.items():
             graph.component(name, value)
-        graph.component("options", options(walk, dispatcher))
         graph.component("signature", _signature(walk, signature))
         graph.component("extensions", self._extensions.told((dispatcher.typingctx, dispatcher.targetctx)))
         graph.component("environment", environment(dispatcher.targetctx.codegen()))
-        graph.component(
-            "settings", settings(_SETTINGS + _PARALLEL_SETTINGS * bool(dispatcher.targetoptions.get("parallel")))
-        )
-        if dispatcher.targetoptions.get("debug", config.DEBUGINFO_DEFAULT):
+        graph.component("settings", settings(_SETTINGS + _PARALLEL_SETTINGS * ("parallel" in walk.said)))
+        if "debug" in walk.said or config.DEBUGINFO_DEFAULT:
             graph.component("lines", repr(_lines.of(walk.functions)))
         return graph, tuple(walk.functions)
+
+
+def _check_closure(dispatcher: Any) -> None:
+    """Code that runs as Python would get a copy of each object in its closure, which others may change."""
+    if dispatcher.targetoptions.get("forceobj"):
+        for name, value in closure(dispatcher.py_func).items():
+            if not isinstance(value, _UNCHANGEABLE):
+                raise Unkeyed(f"closure variable {name}: code that runs as Python would get a copy of it")
 
 
 def label(dispatcher: Any, signature: Any) -> str:

@@ -59,14 +59,10 @@ class Stored(NamedTuple):
 
 
 def dump(result: CompileResult | None, functions: Sequence[FunctionType]) -> bytes:
-    """`functions` are those that were told, the one that was compiled first; none of what couldn't be told.
-    `CannotStore` says why it can't, if there is more to say.
-    """
+    """`functions` are those that were told, the one that was compiled first. `CannotStore` says why it can't."""
     if result is None:
         raise CannotStore("numba had it already")
     _check(result)
-    if not functions:
-        raise CannotStore
     library, _, (code, bitcode) = result.library.serialize_using_object_code()
     _check_symbols(_elf.Object(code))
     stored = Stored(
@@ -157,7 +153,9 @@ def load(payload: bytes | memoryview, functions: Sequence[FunctionType], context
     object = _elf.Object(stored.object)
     _prepare(context, object)
     rename = Names(stored.descriptor, function, object.strong())
-    library = LoadedLibrary(context.codegen(), rename(stored.library), object.renamed(rename), stored.bitcode, rename)
+    moved = _lines.Moved(object, stored.lines, functions)
+    content = moved.put_in(object.renamed(rename))
+    library = LoadedLibrary(context.codegen(), rename(stored.library), content, stored.bitcode, rename, moved)
     library.put_in(rename(name) for name in object.defined())
     found = [_environment(rename(name), constants, function) for name, constants in stored.environments]
     environments = {environment.env_name: environment for environment in found}
@@ -183,7 +181,6 @@ def load(payload: bytes | memoryview, functions: Sequence[FunctionType], context
         library.codegen.set_env(name, environment)
     if stored.generator is not None:
         _put_in_generator(stored, rename, context, library)
-    _lines.moved(object, stored.lines, functions)
     return result
 
 
@@ -234,10 +231,19 @@ def _environment(name: str, constants: list[Any], function: FunctionType) -> Env
 class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A library from an entry. Its bitcode is parsed when a caller is compiled that links it, as a rule never."""
 
-    def __init__(self, codegen: Any, name: str, object: bytes, bitcode: bytes, rename: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        codegen: Any,
+        name: str,
+        object: bytes,
+        bitcode: bytes,
+        rename: Callable[[str], str],
+        moved: _lines.Moved,
+    ) -> None:
         super().__init__(codegen, name)
         self._bitcode = bitcode
         self._rename = rename
+        self._moved = moved
         self._shared_module: ll.ModuleRef | None = None
         self.enable_object_caching()
         self._set_compiled_object(object)
@@ -252,6 +258,7 @@ class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def _get_module_for_linking(self) -> ll.ModuleRef:
         if self._shared_module is None:
+            self._moved.linked()
             module = ll.parse_bitcode(self._bitcode)
             for values in (module.functions, module.global_variables):
                 for value in list(values):

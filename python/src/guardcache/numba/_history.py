@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from types import FunctionType
+from typing import Any
 
 from guardcache._values import Value
 from guardcache.numba._unkeyed import Unkeyed
@@ -39,10 +40,12 @@ class History:
 
 
 class _Shallow(Walk):
-    """Other functions count by their identity: the process is the same."""
+    """Other functions count by their identity: the process is the same. They aren't kept alive, but nor does another
+    take one's place.
+    """
 
-    def function(self, function: FunctionType, options: Value = None, compiled: bool = False) -> Value:
-        return {"function": id(function)}
+    def function(self, function: FunctionType, owner: Any = None) -> Value:
+        return {"function": weakref.ref(function)}  # type: ignore[dict-item]
 
 
 def _read(function: FunctionType) -> object:
