@@ -41,6 +41,9 @@ sed -i 's/tmp_#/t#/' kinds/toy/rules.json
 guardcache key first.json | cmp -s before - || echo "another key"
 echo "and a run that was recorded under the old ones says so:"
 run guardcache test fixture
+echo "played where nobody knows the kind:"
+cp -r fixture elsewhere
+run env -u GUARDCACHE_KINDS HOME=/ guardcache test --accept elsewhere 2>&1 | grep -v "^  "
 
 echo "advice alone leaves the keys as they are:"
 mkdir kinds/plain && cp kinds/toy/advice.json kinds/plain
