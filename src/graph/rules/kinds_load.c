@@ -32,6 +32,16 @@ join(gci_buf *out, gci_view first, char const *second, gcache_error *error)
 
 /* ---- one folder ---- */
 
+/* With another status than that of a file that isn't there. */
+static gcache_status
+follow_failed(char const *path, int number, gcache_error *error)
+{
+    gcache_error why;
+
+    gci_fail_errno(&why, number, "%s", path);
+    return gci_fail(error, GCACHE_ERROR_IO, "%s: the link can't be followed", why.message);
+}
+
 /* NOT_FOUND: there is nothing of that name. A link that leads nowhere is something, and so is a pipe, which nobody waits for. */
 static gcache_status
 check_plain(char const *path, gcache_error *error)
@@ -41,7 +51,7 @@ check_plain(char const *path, gcache_error *error)
     if (lstat(path, &facts) != 0)
         return gci_fail_errno(error, errno, "%s", path);
     if (stat(path, &facts) != 0)
-        return gci_fail(error, GCACHE_ERROR_IO, "%s: the link can't be followed: %s", path, strerror(errno));
+        return follow_failed(path, errno, error);
     return S_ISREG(facts.st_mode) ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_IO, "%s: not a plain file", path);
 }
 
