@@ -10,8 +10,12 @@ char const *
 text_of(PyObject *object)
 {
     Py_ssize_t size;
-    char const *text = PyUnicode_AsUTF8AndSize(object, &size);
 
+    if (!PyUnicode_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "a text is needed, not %R", object);
+        return NULL;
+    }
+    char const *text = PyUnicode_AsUTF8AndSize(object, &size);
     if (text != NULL && strlen(text) != (size_t)size) {
         PyErr_SetString(PyExc_ValueError, "a text with a null character");
         return NULL;
@@ -162,6 +166,17 @@ pairs_dict(gcache_pair const *items, size_t count)
     return dict;
 }
 
+/* A mapping's pairs, as a list. */
+static PyObject *
+items_of(PyObject *mapping)
+{
+    PyObject *items = PyMapping_Items(mapping);
+
+    if (items == NULL && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Format(PyExc_TypeError, "a mapping is needed, not %R", mapping);
+    return items;
+}
+
 /* A list of pairs keeps also what a text of them was escaped to. */
 static int
 pair_text(PyObject *object, bool shown, char const **out_text, PyObject **list)
@@ -175,7 +190,7 @@ read_pairs(PyObject *mapping, bool shown, native_pairs *out_pairs)
     *out_pairs = (native_pairs){ 0 };
     if (mapping == Py_None)
         return 0;
-    if ((out_pairs->owner = PyMapping_Items(mapping)) == NULL)
+    if ((out_pairs->owner = items_of(mapping)) == NULL)
         return -1;
     Py_ssize_t count = PyList_Size(out_pairs->owner);
     if ((out_pairs->items = array_new(count, sizeof *out_pairs->items)) == NULL)
@@ -275,7 +290,7 @@ hints_read(PyObject *mapping, native_hints *out_hints)
     if (mapping == Py_None)
         return 0;
     out_hints->given = true;
-    if ((out_hints->owner = PyMapping_Items(mapping)) == NULL)
+    if ((out_hints->owner = items_of(mapping)) == NULL)
         return -1;
     Py_ssize_t count = PyList_Size(out_hints->owner);
     out_hints->items = array_new(count, sizeof *out_hints->items);

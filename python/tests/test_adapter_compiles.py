@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import guardcache
-from guardcache import Graph, Hit
+from guardcache import Cache, Graph, Hit
 from guardcache.adapter import Adapter, Compiled, Lookup, Task
 
 
@@ -261,3 +261,13 @@ def test_processes_compile_once(tmp_path: Path) -> None:
         process.join()
         assert process.exitcode == 0
     assert len(log.read_text().split()) == 1
+
+
+def test_an_open_cache_has_its_options(cache: Cache) -> None:
+    with pytest.raises(TypeError, match="has its options already: namespace"):
+        Adapter("test", cache, namespace="mine")
+
+
+def test_a_directory_that_cannot_be_opened_is_told() -> None:
+    with pytest.raises(guardcache.Error, match="guardcache"):
+        Adapter("test", "/proc/guardcache")

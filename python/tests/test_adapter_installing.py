@@ -49,6 +49,17 @@ def test_installed_and_taken_out(theirs: ModuleType) -> None:
     assert not here
 
 
+def test_the_same_adapter_stays_open(theirs: ModuleType) -> None:
+    here: Installation[Adapter] = Installation("guardcache.theirs")
+    adapter = Adapter()
+    here.put(adapter, lambda patches: patches.set(theirs, "compile", max))
+    here.put(adapter, lambda patches: patches.set(theirs, "trace", min))
+    assert (here.current(), adapter.closed) == (adapter, False)
+    assert (theirs.compile, theirs.trace) == (len, min)
+    here.remove()
+    assert adapter.closed
+
+
 def test_what_fails_leaves_all_as_it_was(theirs: ModuleType) -> None:
     def plan(patches: Patches) -> None:
         patches.set(theirs, "compile", max)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -120,7 +121,7 @@ def test_patches_are_all_or_nothing() -> None:
     patches = Patches()
     patches.set(Heir, "value", 2)
     patches.set(Store, "value", 3)
-    patches.set(Store, "new", 4)
+    patches.set(Store, "new", 4, new=True)
     patches.apply()
     assert (Heir.value, Store.value, Store.new) == (2, 3, 4)  # type: ignore[attr-defined]
     patches.undo()
@@ -128,7 +129,49 @@ def test_patches_are_all_or_nothing() -> None:
     assert "value" not in vars(Heir)
     broken = Patches()
     broken.set(Store, "value", 2)
-    broken.set(int, "impossible", 1)
+    broken.set(int, "impossible", 1, new=True)
     with pytest.raises(TypeError):
         broken.apply()
     assert Store.value == 1
+
+
+def test_what_is_not_there_is_not_replaced() -> None:
+    with pytest.raises(AttributeError, match="Store has no mispelt to replace"):
+        Patches().set(Store, "mispelt", 1)
+    assert not hasattr(Store, "mispelt")
+
+
+def test_what_others_replaced_since_is_left(caplog: pytest.LogCaptureFixture) -> None:
+    class Theirs:
+        value, other = 1, 2
+
+    patches = Patches()
+    patches.set(Theirs, "value", 3)
+    patches.set(Theirs, "other", 4)
+    patches.apply()
+    Theirs.value = 5
+    patches.undo()
+    assert (Theirs.value, Theirs.other) == (5, 2)
+    assert [record.getMessage() for record in caplog.records] == [
+        "value of Theirs isn't put back: somebody else has replaced it since"
+    ]
+
+
+@pytest.mark.parametrize("raised", ["RuntimeError", "ImportError", "ValueError", "KeyError"])
+def test_a_module_that_fails_is_not_there(raised: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / f"fails_{raised}.py").write_text(f"raise {raised}")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Seam(f"fails_{raised}:compile").moved() == f"fails_{raised}:compile isn't there"
+
+
+@pytest.mark.parametrize(
+    ("seam", "told"),
+    [
+        (Seam("os.path:join", "typo"), "what is held is function, .* not 'typo'"),
+        (Seam(""), "a place is module:name, not ''"),
+        (Seam("os.path"), "a place is module:name, not 'os.path'"),
+    ],
+)
+def test_seams_that_are_written_wrongly(seam: Seam, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        seam.moved()

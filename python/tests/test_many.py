@@ -1,8 +1,7 @@
-"""Many modules at once, and asyncio."""
+"""Many modules at once."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 import warnings
@@ -104,74 +103,6 @@ def test_options_of_many(cache: Cache) -> None:
     wrong: Any = {"guard_test": None}
     with pytest.raises(TypeError, match="guard_test"):
         cache.compile_many([], **wrong)
-
-
-# ---- asyncio ----
-
-
-def test_the_loop_goes_on_while_others_are_waited_for(cache: Cache) -> None:
-    compiles: list[int] = []
-
-    async def compile() -> Compiled:
-        compiles.append(1)
-        await asyncio.sleep(0.1)
-        return Compiled(b"code", value="made")
-
-    async def main() -> list[Hit | Fresh]:
-        ticks = 0
-
-        async def tick() -> None:
-            nonlocal ticks
-            while True:
-                await asyncio.sleep(0.01)
-                ticks += 1
-
-        ticking = asyncio.create_task(tick())
-        found = await asyncio.gather(*(cache.get_or_compile_async(matmul(), compile) for _ in range(8)))
-        ticking.cancel()
-        assert ticks >= 3
-        return found
-
-    found = asyncio.run(main())
-    assert len(compiles) == 1
-    assert sorted(type(one).__name__ for one in found) == ["Fresh"] + ["Hit"] * 7
-
-
-def test_what_is_compiled_for_asyncio_may_be_no_coroutine(cache: Cache) -> None:
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-
-        def compile() -> Compiled:
-            assert asyncio.get_running_loop() is loop
-            return Compiled(b"code")
-
-        assert isinstance(await cache.get_or_compile_async(matmul(), compile), Fresh)
-
-        async def fail() -> Compiled:
-            raise ArithmeticError
-
-        with pytest.raises(ArithmeticError):
-            await cache.get_or_compile_async(matmul(2), fail)
-
-    asyncio.run(main())
-
-
-def test_who_is_cancelled_frees_the_others(cache: Cache) -> None:
-    async def forever() -> Compiled:
-        await asyncio.sleep(60)
-        return Compiled(b"late")
-
-    async def main() -> None:
-        cancelled = asyncio.create_task(cache.get_or_compile_async(matmul(), forever))
-        await asyncio.sleep(0.1)
-        other = asyncio.create_task(cache.get_or_compile_async(matmul(), lambda: Compiled(b"code"), lease_timeout=30))
-        await asyncio.sleep(0.1)
-        cancelled.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await cancelled
-        assert bytes((await other).payload) == b"code"
-
-    asyncio.run(main())
 
 
 # ---- what isn't closed ----

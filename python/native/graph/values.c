@@ -168,11 +168,31 @@ fingerprint_read(native_state *state, gcache_graph *graph, PyObject *object, gca
     return PyErr_Occurred() ? -1 : is_one;
 }
 
+/* A scalar of an array library (np.float32(1), np.bool_(1)): what it is in Python. 1: it is one, 0: it isn't, -1: an exception is
+   set. */
+static int
+array_scalar_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_value **out_value)
+{
+    PyObject *shape = PyObject_GetAttrString(object, "shape");
+    bool is_one = shape != NULL && PyTuple_Check(shape) && PyTuple_Size(shape) == 0;
+
+    PyErr_Clear();
+    Py_XDECREF(shape);
+    PyObject *item = is_one ? PyObject_CallMethod(object, "item", NULL) : NULL;
+    int outcome = item == NULL ? 0 : scalar_read(state, graph, item, out_value);
+    if (item == NULL)
+        PyErr_Clear();
+    Py_XDECREF(item);
+    return outcome;
+}
+
 /* What is no built-in kind: a mapping or a sequence of any other type, a number (a NumPy scalar), a fingerprint. */
 static int
 other_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_value **out_value)
 {
     int kind = fingerprint_read(state, graph, object, out_value);
+    if (kind == 0)
+        kind = array_scalar_read(state, graph, object, out_value);
     if (kind != 0)
         return kind < 0 ? -1 : 0;
     if (PyIndex_Check(object)) {

@@ -12,7 +12,8 @@
 `guardcache.torch.install()` puts it under ``torch.compile``, `guardcache.jax.install()` under `jax.jit`.
 """
 
-from guardcache._cache import Cache, open
+from guardcache._cache import Cache
+from guardcache._cache import open as open  # not in __all__, since there it would replace the builtin
 from guardcache._cache.blobs import Blob, Subdirectory
 from guardcache._cache.compiles import Compile, Compiled, Fresh
 from guardcache._cache.events import Event, Listener, log_event
@@ -168,7 +169,6 @@ __all__ = [
     "diff",
     "load_kinds",
     "log_event",
-    "open",
     "setting_list",
     "settings",
     "show_export",

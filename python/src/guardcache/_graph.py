@@ -36,6 +36,12 @@ class Line(NamedTuple):
     """For people, cut when long."""
 
 
+def native_of(graph: Graph) -> _native.Graph:
+    if not isinstance(graph, Graph):
+        raise TypeError(f"a guardcache.Graph is needed, not {graph!r}")
+    return graph._native
+
+
 class Graph:
     """A description of a graph and everything else that decides what a compiler makes of it.
 

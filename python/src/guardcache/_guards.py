@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import SupportsIndex
 
 from guardcache import _native
+from guardcache._checked import texts as checked_texts
 from guardcache._classes import Record
 from guardcache._values import Hints
 
@@ -62,7 +63,7 @@ class Guards:
 
     def __init__(self, texts: Iterable[str]) -> None:
         """`ParseError` has the guard's number in the list as `line`, and the place in it as `column`."""
-        self.texts = tuple(texts)
+        self.texts = checked_texts("guards", texts)
         self._native = _native.Guards(self.texts)
 
     def evaluate(self, hints: Hints) -> Verdict:
@@ -70,7 +71,7 @@ class Guards:
 
     def prepare(self, names: Iterable[str]) -> Prepared:
         """For values of these names, in this order. One that guards read and isn't given raises."""
-        given = tuple(names)
+        given = checked_texts("names", names)
         return Prepared(self._native.prepare(given), given)
 
     def program(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
@@ -11,11 +13,13 @@ from guardcache import _native
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import CompileAsked, Variant, make_compile_request, variant_of
 from guardcache._cache.results import Attachment, Buffer, Hit, Miss, Reason, make_hit, make_miss
-from guardcache._checked import whole
+from guardcache._checked import texts, whole
 from guardcache._classes import Record, field
 from guardcache._errors import NotStoredWarning
-from guardcache._graph import Graph
+from guardcache._graph import Graph, native_of
 from guardcache._values import Hints
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 class Compiled(Record):
@@ -62,7 +66,7 @@ def _entry_of(compiled: Compiled, variant: Variant | None, label: str | None) ->
     if variant is not None and name is None:
         name, priority = variant
     return (
-        tuple(compiled.guards),
+        texts("guards", compiled.guards),
         compiled.payload,
         compiled.metadata,
         name,
@@ -74,6 +78,24 @@ def _entry_of(compiled: Compiled, variant: Variant | None, label: str | None) ->
         tuple((a.name, a.content, a.executable) for a in compiled.attachments),
         compiled.deltas,
     )
+
+
+def check_compiled(made: object) -> Compiled:
+    if not isinstance(made, Compiled):
+        raise TypeError(f"a compile function gives a guardcache.Compiled, not {_what(made)}")
+    return made
+
+
+def _what(made: object) -> str:
+    return "None" if made is None else f"a value of type {type(made).__name__}"
+
+
+def _callers_level() -> int:
+    """For a warning by who calls this: the first frame that isn't of this package, an adapter's apart."""
+    frame, level = sys._getframe(2), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class Call:
@@ -89,8 +111,9 @@ class Call:
         self._compiled: Compiled | None = None
 
     def __call__(self) -> tuple[_native._Entry | Exception, str | None]:
-        assert self._compile is not None
-        return self.take(self._compile())
+        if not callable(self._compile):
+            raise TypeError(f"a compile function is needed, not {self._compile!r}")
+        return self.take(check_compiled(self._compile()))
 
     def take(self, compiled: Compiled) -> tuple[_native._Entry | Exception, str | None]:
         """The entry, or what is wrong with it, which must not cost the compile."""
@@ -112,7 +135,7 @@ class Call:
             trouble.__dict__["compiled"] = fresh
             raise trouble
         if trouble is not None or status != "OK":
-            warnings.warn(note, NotStoredWarning, stacklevel=3)
+            warnings.warn(note, NotStoredWarning, stacklevel=_callers_level())
         return fresh
 
     def settled(self, found: _native._Hit | _native._Product | Exception | None) -> Hit | Fresh | Exception | None:
@@ -152,6 +175,11 @@ class Compile:
         if compiled is None:
             self._native.end(None, None)
             return None
+        try:
+            check_compiled(compiled)
+        except TypeError:
+            self._native.end(None, None)
+            raise
         found = self._native.end(*self._call.take(compiled))
         return None if found is None else self._call.outcome(found)
 
@@ -191,7 +219,11 @@ class Compiles(Handle):
         """
         request, options = make_compile_request("get_or_compile", asked, make_hit)
         call = Call(self._strict, variant_of(asked), asked.get("label"), compile)
-        return call.outcome(self._native.get_or_compile(graph._native, hints, request, options, call))
+        try:
+            native = graph._native
+        except AttributeError:
+            native = native_of(graph)  # says what it should be
+        return call.outcome(self._native.get_or_compile(native, hints, request, options, call))
 
     def begin(
         self, graph: Graph, hints: Hints | None = None, **asked: Unpack[CompileAsked]
@@ -205,7 +237,7 @@ class Compiles(Handle):
         `CompileAsked`.
         """
         request, options = make_compile_request("begin", asked, make_hit)
-        found, begun = self._native.begin(graph._native, hints, request, options)
+        found, begun = self._native.begin(native_of(graph), hints, request, options)
         if len(found) != 4:
             return make_hit(found), None
         assert begun is not None

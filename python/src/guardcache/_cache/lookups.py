@@ -21,9 +21,9 @@ from guardcache._cache.results import (
     make_miss,
     payload_of,
 )
-from guardcache._checked import whole
+from guardcache._checked import texts, whole
 from guardcache._compare import Comparison, Subject, compare_data_in, compare_in
-from guardcache._graph import Graph
+from guardcache._graph import Graph, native_of
 from guardcache._guards import make_verdict
 from guardcache._values import Hints
 
@@ -36,7 +36,11 @@ class Lookups(Handle):
 
         Options are those of `Asked`. A graph that can't be keyed safely is a miss: `Reason.BYPASS`.
         """
-        found = self._native.lookup(graph._native, hints, make_request("lookup", asked))
+        try:
+            native = graph._native
+        except AttributeError:
+            native = native_of(graph)  # says what it should be
+        found = self._native.lookup(native, hints, make_request("lookup", asked))
         return make_miss(found) if len(found) == 4 else make_hit(found)
 
     def place(self, hit: Hit, directory: str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
@@ -74,7 +78,7 @@ class Lookups(Handle):
         for payloads that have timings or addresses inside.
         """
         entry = (
-            tuple(guards),
+            texts("guards", guards),
             payload,
             metadata,
             variant,
@@ -86,7 +90,7 @@ class Lookups(Handle):
             tuple((a.name, a.content, a.executable) for a in attachments),
             deltas,
         )
-        stored, reason, key, name, existed, verdict, shadows = self._native.insert(graph._native, hints, entry)
+        stored, reason, key, name, existed, verdict, shadows = self._native.insert(native_of(graph), hints, entry)
         return Inserted(stored, Reason(reason) if reason else None, key, name, existed, make_verdict(verdict), shadows)
 
     def explain(
@@ -95,17 +99,17 @@ class Lookups(Handle):
         """Says in words why a lookup hits or misses now: at most 25 lines, or `everything`. Options are those of
         `Asked`.
         """
-        return self._native.explain(graph._native, hints, make_request("explain", asked), 1 if everything else 0)
+        return self._native.explain(native_of(graph), hints, make_request("explain", asked), 1 if everything else 0)
 
     def explain_data(self, graph: Graph, hints: Hints | None = None, **asked: Unpack[Asked]) -> dict[str, Any]:
         """The same for programs: outcome, reason, candidates with their guards, nearest keys with what differs."""
-        text = self._native.explain(graph._native, hints, make_request("explain_data", asked), 2)
+        text = self._native.explain(native_of(graph), hints, make_request("explain_data", asked), 2)
         explained: dict[str, Any] = json.loads(text)
         return explained
 
     def explain_page(self, graph: Graph, hints: Hints | None = None, **asked: Unpack[Asked]) -> str:
         """The same as a page of HTML that stands alone."""
-        return self._native.explain(graph._native, hints, make_request("explain_page", asked), 3)
+        return self._native.explain(native_of(graph), hints, make_request("explain_page", asked), 3)
 
     # ---- look around ----
 

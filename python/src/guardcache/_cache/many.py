@@ -11,7 +11,7 @@ from guardcache._cache.options import EachAsked, make_each_request, variant_of
 from guardcache._cache.results import Hit
 from guardcache._checked import INT_MAX, whole
 from guardcache._classes import NamedTuple, Record
-from guardcache._graph import Graph
+from guardcache._graph import Graph, native_of
 from guardcache._values import Hints
 
 
@@ -95,7 +95,8 @@ class CompilesMany(Handle):
         request, options = make_each_request(each)
         calls = [Call(self._strict, variant_of(each), each.get("label"), module.compile) for module in given]
         natives = tuple(
-            (module.graph._native, module.hints, module.bypass, call) for module, call in zip(given, calls, strict=True)
+            (native_of(module.graph), module.hints, module.bypass, call)
+            for module, call in zip(given, calls, strict=True)
         )
         heard = None if progress is None else lambda *numbers: progress(SoFar(*numbers))
         threads = whole("workers", workers, INT_MAX)

@@ -273,16 +273,16 @@ def make_compile_request(
     call: str, asked: CompileAsked, make_hit: Callable[[_native._Hit], Hit]
 ) -> tuple[_native._Request, _native._CompileOptions]:
     """The same for calls that may compile."""
-    check_compile_asked(call, asked)
+    check_names(call, asked, _COMPILE_ASKED)
     post_load = asked.get("post_load")
     options = (
         asked.get("refresh", False),
-        in_ns("min_compile_time", asked.get("min_compile_time", 0)),
+        in_ns("min_compile_time", asked["min_compile_time"]) if "min_compile_time" in asked else 0,
         asked.get("reader", False),
         asked.get("follow", False),
         None if post_load is None else lambda found: post_load(make_hit(found)),
         asked.get("group"),
-        in_ns("lease_timeout", asked.get("lease_timeout", 0)),
+        in_ns("lease_timeout", asked["lease_timeout"]) if "lease_timeout" in asked else 0,
         asked.get("flight"),
     )
     return _request_of(asked), options
@@ -293,10 +293,10 @@ def make_each_request(asked: EachAsked) -> tuple[_native._Request, _native._Each
     check_names("compile_many", asked, _EACH)
     options = (
         asked.get("refresh", False),
-        in_ns("min_compile_time", asked.get("min_compile_time", 0)),
+        in_ns("min_compile_time", asked["min_compile_time"]) if "min_compile_time" in asked else 0,
         asked.get("reader", False),
         asked.get("follow", False),
-        in_ns("lease_timeout", asked.get("lease_timeout", 0)),
+        in_ns("lease_timeout", asked["lease_timeout"]) if "lease_timeout" in asked else 0,
         asked.get("flight"),
     )
     return _request_of(cast(Asked, asked)), options

@@ -74,8 +74,11 @@ class Adapter:
         self, name: str, cache: Cache | str | os.PathLike[str] | None = None, *, kind: str = "generic", **options: Any
     ) -> None:
         """`cache` is an open one, a directory, or None for the default directory: see `open_cache`, which also takes
-        the options. What is opened here is closed by `close`. `kind` is that of descriptions that can't be made.
+        the options, and what can't be opened raises. What is opened here is closed by `close`. `kind` is that of
+        descriptions that can't be made.
         """
+        if isinstance(cache, Cache) and options:
+            raise TypeError(f"a cache that is open has its options already: {', '.join(options)}")
         self.name = name
         self.kind = kind
         self.cache = cache if isinstance(cache, Cache) else open_cache(cache, log, **options)
@@ -160,7 +163,7 @@ class _Run(Generic[T]):
 
     def _compile(self) -> Compiled:
         try:
-            value, compiled = self._build()
+            value, compiled = _checked(self._build())
         except BaseException as error:
             self._failed = error
             raise
@@ -197,6 +200,13 @@ class _Run(Generic[T]):
             notes = [*self._refused.values(), *([found.note] if found.note and not found.stored else [])]
             told = Lookup(MISS, str(found.reason), label, found.key, "; ".join(notes), seconds, 0.0)
         self._adapter._remember(told)
+
+
+def _checked(made: Any) -> tuple[Any, Compiled]:
+    if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], Compiled):
+        return made
+    shown = ", ".join(type(part).__name__ for part in made) if isinstance(made, tuple) else type(made).__name__
+    raise TypeError(f"build gives a pair, what was built and a guardcache.Compiled of it, not ({shown})")
 
 
 def open_cache(directory: str | os.PathLike[str] | None, log: logging.Logger = log, **options: Any) -> Cache:

@@ -36,13 +36,15 @@ class Installation(Generic[A]):
         self._installed: tuple[A, Patches] | None = None
 
     def put(self, adapter: A, plan: Callable[[Patches], None]) -> None:
-        """Replaces what was installed before. `plan` says what to replace; if it, or replacing, fails, all is as it was
-        without an adapter, and this one is closed.
+        """Replaces what was installed before, which may be this one with other parts. `plan` says what to replace; if
+        it, or replacing, fails, all is as it was without an adapter, and this one is closed.
         """
         with self.lock:
             patches = Patches()
             try:
-                self.remove()
+                before = self._take_out()
+                if before is not None and before is not adapter:
+                    before.close()
                 plan(patches)
                 patches.apply()
             except BaseException:
@@ -53,12 +55,17 @@ class Installation(Generic[A]):
     def remove(self) -> None:
         """Puts the framework's own functions back and closes the adapter. Nothing happens if there is none."""
         with self.lock:
-            if self._installed is None:
-                return
-            adapter, patches = self._installed
-            patches.undo()
-            self._installed = None
-            adapter.close()
+            adapter = self._take_out()
+            if adapter is not None:
+                adapter.close()
+
+    def _take_out(self) -> A | None:
+        if self._installed is None:
+            return None
+        adapter, patches = self._installed
+        patches.undo()
+        self._installed = None
+        return adapter
 
     def current(self) -> A:
         """The installed adapter; `NotInstalledError` if there is none."""

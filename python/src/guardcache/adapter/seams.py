@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
 from typing import Any
 
 from guardcache._classes import NamedTuple
+
+log = logging.getLogger("guardcache.adapter")
 
 _ABSENT = object()
 
@@ -51,7 +54,11 @@ class Seam(NamedTuple):
     be replaced in vain."""
 
     def moved(self) -> str | None:
-        """What is different here from what the adapter knows, in a sentence; None if nothing is."""
+        """What is different here from what the adapter knows, in a sentence; None if nothing is. `ValueError`: the
+        seam itself is written wrongly.
+        """
+        if self.held not in _HELD:
+            raise ValueError(f"what is held is {', '.join(_HELD)}, not {self.held!r}")
         place = next(filter(None, map(_place, self.where.split("|"))), None)
         if place is None:
             return f"{self.where} isn't there"
@@ -96,14 +103,16 @@ def find(where: str) -> Any:
 def _place(where: str) -> tuple[Any, str] | None:
     """Owner and name of what is at ``module:Class.attribute``; None if it isn't there."""
     module, _, names = where.partition(":")
+    if not module or not names:
+        raise ValueError(f"a place is module:name, not {where!r}")
     *outer, name = names.split(".")
     try:
         owner: Any = importlib.import_module(module)
         for step in outer:
             owner = getattr(owner, step)
-    except (ImportError, AttributeError):
+        return (owner, name) if hasattr(owner, name) else None
+    except Exception:  # a module may raise anything while it is imported
         return None
-    return (owner, name) if hasattr(owner, name) else None
 
 
 def _held(owner: Any, name: str) -> Any:
@@ -153,15 +162,23 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
+def _shown(owner: Any) -> str:
+    return str(getattr(owner, "__name__", owner))
+
+
 class Patches:
     """Replacements to make together. Not thread-safe by itself: the adapter holds its lock around it."""
 
     def __init__(self) -> None:
         self._wanted: list[tuple[Any, str, Any]] = []
-        self._replaced: list[tuple[Any, str, Any]] = []
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
 
-    def set(self, owner: Any, name: str, value: Any) -> None:
-        """Plans that `owner` itself has this attribute, whether or not it has, or inherits, one now."""
+    def set(self, owner: Any, name: str, value: Any, *, new: bool = False) -> None:
+        """Plans that `owner` itself has this attribute in place of the one it has, or inherits, now. `AttributeError`
+        if there is none, unless it is a `new` one.
+        """
+        if not new and not hasattr(owner, name):
+            raise AttributeError(f"{_shown(owner)} has no {name} to replace")
         self._wanted.append((owner, name, value))
 
     def apply(self) -> None:
@@ -170,15 +187,18 @@ class Patches:
             for owner, name, value in self._wanted:
                 original = vars(owner).get(name, _ABSENT)
                 setattr(owner, name, value)
-                self._replaced.append((owner, name, original))
+                self._replaced.append((owner, name, value, original))
         except BaseException:
             self.undo()
             raise
 
     def undo(self) -> None:
+        """Puts back what was replaced. What somebody else has replaced since is left as it is, with a warning."""
         while self._replaced:
-            owner, name, original = self._replaced.pop()
-            if original is _ABSENT:
+            owner, name, value, original = self._replaced.pop()
+            if vars(owner).get(name, _ABSENT) is not value:
+                log.warning("%s of %s isn't put back: somebody else has replaced it since", name, _shown(owner))
+            elif original is _ABSENT:
                 delattr(owner, name)
             else:
                 setattr(owner, name, original)
