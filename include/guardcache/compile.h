@@ -109,7 +109,11 @@ typedef struct gcache_compile_options {
  * Who waits for whom, without a named flight: while nothing is stored under the key, all wait for one compile. Once something
  * is, but its guards don't hold for the hints, those with the same hints wait for one of them; and as other hints' compiles may
  * serve these too, which only their guards tell, a call waits for up to two rounds of others' compiles, and compiles if none of
- * them served it. A thread that is compiling something already doesn't wait for those.
+ * them served it. Named or not, whoever has seen two others compile what he waits for, in vain because it failed, wasn't stored or
+ * was refused by post_load, compiles at once: what is never stored isn't compiled one after the other.
+ *
+ * A thread that is compiling something already, or measuring (tuning.h), waits for nobody, through no cache, tier or group: it
+ * takes a lease that is free, else compiles without. So threads and processes that need each other's compiles don't stand still.
  *
  * GCACHE_HIT: a stored candidate, result as from gcache_lookup. GCACHE_MISS: compiled just now; result has payload,
  * metadata, variant, priority and compile_ns of what the callback gave, reason says why it had to be compiled, and note

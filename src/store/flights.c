@@ -98,6 +98,31 @@ path_of(gcache_key const *key, gci_flight const *flight)
     return path;
 }
 
+static gci_flight const *
+find(gci_flights const *flights, uint64_t name)
+{
+    for (size_t i = 0; i < flights->count; i++) {
+        if (flights->items[i].name == name)
+            return &flights->items[i];
+    }
+    return NULL;
+}
+
+bool
+gci_flights_ended(gci_store *store, gcache_key const *key, gci_flights const *before, gci_flights const *now, gci_view name)
+{
+    uint64_t number = gci_lease_number(name);
+    gci_flight const *then = find(before, number), *next = find(now, number);
+
+    if (then == NULL || has(now, then))
+        return false;
+    if (next == NULL || next->inode != then->inode)
+        return true;
+    /* The same file with a new date: its holder has stored, and is about to end. Or another one's that has got its number. */
+    gci_path path = path_of(key, next);
+    return !gci_lease_has_stored(store, &path);
+}
+
 void
 gci_flights_drop_stored(gci_store *store, gcache_key const *key, gci_flights *flights)
 {

@@ -30,6 +30,8 @@ typedef struct gci_flights {
 void gci_flights_list(gci_store *store, gcache_key const *key, gci_flights *flights);
 /* How many of `before` are still among `now`. */
 size_t gci_flights_left(gci_flights const *before, gci_flights const *now);
+/* Whether the lease called name, which begins with the key, was held `before` and by `now` was given back, or lost by a death. */
+bool gci_flights_ended(gci_store *store, gcache_key const *key, gci_flights const *before, gci_flights const *now, gci_view name);
 /* Leaves those out that have stored what they compiled: who waited for them would wait for nothing. */
 void gci_flights_drop_stored(gci_store *store, gcache_key const *key, gci_flights *flights);
 /* Removes what dead holders have left of them. */

@@ -88,8 +88,11 @@ await_nobody(gci_lease *lease)
 {
     holder former;
 
-    if (lease->awaited.fd >= 0 && read_holder(&lease->awaited, &former))
-        lease->others_stored |= former.stored;
+    if (lease->awaited.fd >= 0) {
+        bool stored = read_holder(&lease->awaited, &former) && former.stored;
+        lease->others_stored |= stored;
+        lease->others_ended += !stored;
+    }
     gci_file_close(&lease->awaited);
 }
 
@@ -137,7 +140,7 @@ attempt(gci_lease *lease, gcache_error *error)
 }
 
 static gcache_status
-wait_and_take(gci_lease *lease, gci_patience const *patience, bool *out_waited, gcache_error *error)
+wait_and_take(gci_lease *lease, gci_patience const *patience, size_t holders, bool *out_waited, gcache_error *error)
 {
     uint64_t begin = gci_clock_steady_ns();
     gci_pauses pauses = gci_pauses_with(PAUSE_FIRST_NS, PAUSE_LAST_NS, patience);
@@ -155,6 +158,8 @@ wait_and_take(gci_lease *lease, gci_patience const *patience, bool *out_waited, 
                 *error = last;
             return status;
         }
+        if (lease->others_ended >= holders)
+            return GCACHE_MISS;
         if (!*out_waited)
             gci_store_count(lease->store, GCI_COUNT_LEASE_WAITS, 1);
         *out_waited = true;
@@ -172,16 +177,21 @@ gci_lease_stem(gcache_key const *key)
     return stem;
 }
 
+uint64_t
+gci_lease_number(gci_view name)
+{
+    return gci_checksum_of(name.data, name.size).low;
+}
+
 static gci_path
 path_of(gci_view name)
 {
     gcache_key about = { 0 };
-    gci_checksum sum = gci_checksum_of(name.data, name.size);
     gci_path path;
 
     memcpy(about.bytes, name.data, name.size < sizeof about.bytes ? name.size : sizeof about.bytes);
     gci_path stem = gci_lease_stem(&about);
-    snprintf(path.text, sizeof path.text, "%.64s%016llx", stem.text, (unsigned long long)sum.low);
+    snprintf(path.text, sizeof path.text, "%.64s%016llx", stem.text, (unsigned long long)gci_lease_number(name));
     return path;
 }
 
@@ -209,16 +219,9 @@ gci_lease_bury(gci_store *store, gci_path const *path)
     await_nobody(&dead);
 }
 
-gcache_status
-gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
-               gcache_error *error)
-{
-    return gci_lease_await(store, name, &(gci_patience){ .wait_ns = timeout_ns }, out_lease, out_waited, error);
-}
-
-gcache_status
-gci_lease_await(gci_store *store, gci_view name, gci_patience const *patience, gci_lease **out_lease, bool *out_waited,
-                gcache_error *error)
+static gcache_status
+take(gci_store *store, gci_view name, gci_patience const *patience, size_t holders, gci_lease **out_lease, bool *out_waited,
+     gcache_error *error)
 {
     gci_path path = path_of(name);
 
@@ -237,7 +240,7 @@ gci_lease_await(gci_store *store, gci_view name, gci_patience const *patience, g
     lease->thread = pthread_self();
     lease->file = lease->awaited = (gci_file)GCI_FILE_NONE;
     memcpy(lease->about, name.data, name.size < sizeof lease->about ? name.size : sizeof lease->about);
-    gcache_status status = wait_and_take(lease, patience, out_waited, error);
+    gcache_status status = wait_and_take(lease, patience, holders, out_waited, error);
     await_nobody(lease);
     if (status != GCACHE_OK) {
         free(lease);
@@ -246,6 +249,20 @@ gci_lease_await(gci_store *store, gci_view name, gci_patience const *patience, g
     gci_leases_join(&store->leases, lease);
     *out_lease = lease;
     return GCACHE_OK;
+}
+
+gcache_status
+gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
+               gcache_error *error)
+{
+    return take(store, name, &(gci_patience){ .wait_ns = timeout_ns }, SIZE_MAX, out_lease, out_waited, error);
+}
+
+gcache_status
+gci_lease_await(gci_store *store, gci_view name, gci_patience const *patience, gci_lease **out_lease, bool *out_waited,
+                gcache_error *error)
+{
+    return take(store, name, patience, GCI_HOLDERS_AWAITED, out_lease, out_waited, error);
 }
 
 void

@@ -26,6 +26,10 @@
 
 typedef struct gci_lease gci_lease;
 
+/* Who has seen so many holders of a lease end without storing what serves him doesn't wait for a third: what is compiled isn't
+   stored then, or not for him, and all who want it would compile one after the other. */
+#define GCI_HOLDERS_AWAITED 2
+
 /*
  * Takes the lease called name (any bytes) or waits for it. Who gets it must look again before compiling: the holder it
  * waited for may have stored what is wanted. ERROR_BUSY: not within timeout_ns; ERROR_ARGUMENT: this thread holds it
@@ -33,7 +37,8 @@ typedef struct gci_lease gci_lease;
  */
 gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
                              gcache_error *error);
-/* The same with a caller whose patience may be over sooner. */
+/* The same with a caller whose patience may be over sooner. GCACHE_MISS: GCI_HOLDERS_AWAITED others have had it and stored nothing;
+   he goes on without. */
 gcache_status gci_lease_await(gci_store *store, gci_view name, gci_patience const *patience, gci_lease **out_lease,
                               bool *out_waited, gcache_error *error);
 /* The process that held it before and died with it; 0: it was free, or given back. */
@@ -52,6 +57,8 @@ void gci_lease_hand_over(gci_lease *lease);
 
 /* How the files of all leases on a key begin: those whose names begin with it. */
 gci_path gci_lease_stem(gcache_key const *key);
+/* What the files of leases of that name end in, as a number. */
+uint64_t gci_lease_number(gci_view name);
 /* Whether the holder of that file has stored what it is for. */
 bool gci_lease_has_stored(gci_store *store, gci_path const *path);
 /* Removes the file if its holder is dead. */

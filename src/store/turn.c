@@ -10,7 +10,8 @@
  * (Why two and four: where 32 want 16 variants in any order there are about 30 compiles, and not many more where all want the same
  * one at a time. With more in the first round the latter are more, with fewer the former are. bench/single_flight.c has both.)
  *
- * A thread that holds a lease waits for nobody here: somebody may be waiting for it.
+ * Who waits for the very lease that he needs, and sees its second holder end without being served, goes on without it: what they
+ * compile isn't stored, or not for him, and those who want it would go one after the other.
  */
 #include "store/turn.h"
 
@@ -39,6 +40,7 @@ typedef struct waiting {
     gci_flights awaited; /* in this round; none: it has yet to begin */
     uint64_t awaited_ns; /* since when */
     gci_flights seen;    /* latest */
+    size_t ended;        /* holders of the very lease */
     size_t looks;
     uint64_t start_ns;
     gci_pauses pauses;
@@ -70,6 +72,7 @@ look_around(waiting *w)
     gci_flights_list(w->store, w->turn->key, &w->seen);
     if (w->awaited.count != 0 && gci_flights_left(&w->awaited, &w->seen) == 0)
         end_round(w);
+    w->ended += gci_flights_ended(w->store, w->turn->key, &before, &w->seen, w->turn->name);
     return gci_flights_left(&before, &w->seen) < before.count;
 }
 
@@ -117,7 +120,7 @@ gci_turn_take(gci_store *store, gci_turn const *turn, gci_lease **out_lease, boo
     *out_lease = NULL;
     *out_waited = false;
     gci_store_enter(store);
-    if (turn->at_once || gci_leases_any(&store->leases))
+    if (turn->at_once)
         w.round = ROUNDS;
     for (;;) {
         if (look_around(&w) && turn->is_served(turn->state))
@@ -125,8 +128,11 @@ gci_turn_take(gci_store *store, gci_turn const *turn, gci_lease **out_lease, boo
         gcache_status status = begin(&w, out_lease, error);
         if (status != GCACHE_ERROR_BUSY)
             return status;
-        *out_waited = true;
-        if (!wait_a_little(&w))
+        if (w.ended >= GCI_HOLDERS_AWAITED)
+            return GCACHE_MISS;
+        bool waits = turn->patience.wait_ns != 0;
+        *out_waited |= waits;
+        if (!waits || !wait_a_little(&w))
             return gci_fail(error, GCACHE_ERROR_BUSY, "somebody else has been compiling the same for %.1f s",
                             (double)(gci_clock_steady_ns() - w.start_ns) / 1e9);
     }

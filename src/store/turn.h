@@ -17,7 +17,8 @@ typedef struct gci_turn {
 
 /*
  * Takes the lease when nobody else has it and it is the caller's turn. GCACHE_OK: *out_lease is taken; whoever gets it must look
- * again, as in gci_lease_take. GCACHE_HIT: it isn't needed any more. Else as gci_lease_take. *out_waited: somebody was waited for.
+ * again, as in gci_lease_take. GCACHE_HIT: it isn't needed any more. GCACHE_MISS: others' compiles don't serve, go on
+ * without it. Else as gci_lease_take. *out_waited: somebody was waited for.
  */
 gcache_status gci_turn_take(gci_store *store, gci_turn const *turn, gci_lease **out_lease, bool *out_waited, gcache_error *error);
 

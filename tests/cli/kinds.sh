@@ -41,6 +41,9 @@ sed -i 's/tmp_#/t#/' kinds/toy/rules.json
 guardcache key first.json | cmp -s before - || echo "another key"
 echo "and a run that was recorded under the old ones says so:"
 run guardcache test fixture
+echo "played where nobody knows the kind:"
+cp -r fixture elsewhere
+run env -u GUARDCACHE_KINDS HOME=/ guardcache test --accept elsewhere 2>&1 | grep -v "^  "
 
 echo "advice alone leaves the keys as they are:"
 mkdir kinds/plain && cp kinds/toy/advice.json kinds/plain
@@ -61,3 +64,12 @@ echo "nor does a folder that isn't there, or another one with the same kind:"
 mkdir -p others/toy
 echo '{"format": "guardcache-rules/1", "name": "toy"}' >others/toy/rules.json
 GUARDCACHE_KINDS=nowhere:$PWD/config/guardcache/kinds:$PWD/others run guardcache diff first.json renamed.json
+echo "what is no plain file is told, and nobody waits for it or takes generic's rules instead:"
+mkdir -p odd/circle odd/nowhere odd/pipe odd/advised
+ln -s rules.json odd/circle/rules.json
+ln -s missing.json odd/nowhere/rules.json
+mkfifo odd/pipe/rules.json odd/advised/advice.json
+for kind in circle nowhere pipe advised; do
+    describe "$kind" add a >"odd/$kind.json"
+    GUARDCACHE_KINDS=$PWD/odd run timeout 10 guardcache key "odd/$kind.json" 2>&1 | grep -v "warning.*odd/[^$kind]" | sort -u
+done

@@ -8,7 +8,8 @@
  *     others find what it stored.
  *  3. What was compiled is handed out whether or not it could be stored; result.note says why not, and with strict it is
  *     the call's error as well.
- *  4. The listener hears of one request and one hit or miss a call, however often was looked.
+ *  4. A thread that has a lease waits for nobody, whatever it asks for meanwhile: it takes what is free, or goes on without.
+ *  5. The listener hears of one request and one hit or miss a call, however often was looked.
  */
 #include "cache/compile/single_flight.h"
 #include "cache/compile/alike.h"
@@ -71,7 +72,7 @@ free_product(void *value)
 static gci_patience
 patience_of(gcache_compile const *c)
 {
-    return (gci_patience){ c->options.lease_timeout_ns, c->options.keep_waiting, c->state };
+    return (gci_patience){ c->waits_for_nobody ? 0 : c->options.lease_timeout_ns, c->options.keep_waiting, c->state };
 }
 
 static gci_pauses
@@ -95,6 +96,23 @@ forget(gcache_compile *c, gcache_reason reason)
     c->result->reason = reason;
 }
 
+/* It doesn't wait any longer. Who mustn't wait keeps the reason that he had. */
+static void
+give_up(gcache_compile *c)
+{
+    c->goes_alone = true;
+    if (!c->waits_for_nobody)
+        forget(c, GCACHE_REASON_LEASE_TIMEOUT);
+}
+
+/* Callbacks, and what the thread compiles, may ask for something else, while others wait for this. */
+static void
+note_lease(gcache_compile *c)
+{
+    if (c->lease != NULL || c->fleet_lease != NULL)
+        gci_awaited_begin(&c->awaited);
+}
+
 /* A description that can't be keyed costs the caching, not the compile: a bypass that says why. */
 static gcache_status
 pass_by(gcache_compile *c, gcache_status trouble)
@@ -114,6 +132,7 @@ look_up(gcache_compile *c)
 
     if (status < 0)
         return pass_by(c, status);
+    note_lease(c);
     if (status != GCACHE_HIT || c->options.post_load == NULL || c->options.post_load(c->state, c->result))
         return status;
     forget(c, GCACHE_REASON_UNREADABLE);
@@ -134,7 +153,7 @@ follow(gcache_compile *c)
         status = look_up(c);
     }
     if (status == GCACHE_MISS)
-        forget(c, GCACHE_REASON_LEASE_TIMEOUT);
+        give_up(c);
     return status;
 }
 
@@ -172,12 +191,15 @@ takes_turns(gcache_compile const *c)
     return c->options.flight == NULL && (reason == GCACHE_REASON_GUARD_FALSE || reason == GCACHE_REASON_GUARD_ERROR);
 }
 
-/* Something is stored under the key now, for other hints: who has the same hints no longer waits for the lease of the key. */
+/* Something is stored under the key now, for other hints: who has the same hints no longer waits for the lease of the key. What
+   can't be used is as good as not stored. */
 static bool
 has_outgrown(gcache_compile const *c, gcache_reason asked)
 {
-    return c->options.flight == NULL && asked == GCACHE_REASON_NO_KEY &&
-           gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY;
+    gcache_reason reason = gci_result_local_reason(c->result);
+
+    return c->options.flight == NULL && asked == GCACHE_REASON_NO_KEY && reason != GCACHE_REASON_NO_KEY &&
+           reason != GCACHE_REASON_UNREADABLE;
 }
 
 /* Who waits for a lease looks again. */
@@ -210,8 +232,8 @@ take_lease_for(gcache_compile *c, gci_context const *context, bool *out_waited, 
 
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
     name_lease(context, c->options.flight, reason, &name);
-    gci_turn turn = { .key = &context->key, .name = gci_buf_view(&name), .at_once = !takes_turns(c), .patience = patience,
-                      .is_served = is_served, .state = looks };
+    gci_turn turn = { .key = &context->key, .name = gci_buf_view(&name), .patience = patience,
+                      .at_once = c->waits_for_nobody || !takes_turns(c), .is_served = is_served, .state = looks };
     if (name.failed)
         status = gci_fail_memory(error);
     else if (reason == GCACHE_REASON_REFRESH) /* which only takes what those have stored whom it has waited for */
@@ -240,7 +262,7 @@ wait_for_fleet(gcache_compile *c, gci_view name)
         if (answer == GCACHE_TIER_TROUBLE)
             return GCACHE_MISS;
         if (answer == GCACHE_TIER_MISS && !gci_clock_pause(&pauses)) {
-            forget(c, GCACHE_REASON_LEASE_TIMEOUT);
+            give_up(c);
             return GCACHE_MISS;
         }
         gcache_result_clear(c->result);
@@ -300,7 +322,8 @@ take_one_lease(gcache_compile *c, bool *out_waited)
     gci_context_clear(&context);
     if (status == GCACHE_HIT)
         return looks.found;
-    if (status == GCACHE_ERROR_BUSY)
+    c->goes_alone = status == GCACHE_ERROR_BUSY || status == GCACHE_MISS;
+    if (status == GCACHE_ERROR_BUSY && !c->waits_for_nobody)
         c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
     if (status == GCACHE_ERROR_ARGUMENT && c->error != NULL)
         *c->error = trouble;
@@ -321,7 +344,7 @@ take_lease(gcache_compile *c)
     bool waited = false;
 
     gcache_status status = take_one_lease(c, &waited);
-    if (status == GCACHE_MISS && c->result->reason != GCACHE_REASON_LEASE_TIMEOUT && has_outgrown(c, asked))
+    if (status == GCACHE_MISS && !c->goes_alone && has_outgrown(c, asked))
         return take_lease(c);
     if (status != GCACHE_OK)
         return status;
@@ -461,6 +484,7 @@ release(gcache_compile *c)
     c->fleet_lease = NULL;
     gci_lease_release(c->lease);
     c->lease = NULL;
+    gci_awaited_end(&c->awaited);
 }
 
 /* The compile has ended with this status. GCACHE_OK: it is kept, or known why not; else the compile's own error. */
@@ -549,7 +573,7 @@ wait_for_decision(gcache_compile *c, gci_context const *context)
     gci_decided decided = gci_decision_read(context, c->question, c->result, &trouble);
     if (decided == GCI_UNDECIDED && is_open(c, GCI_LEASE)) {
         gcache_status status = gci_lease_await(c->cache->store, name, &patience, &c->lease, &waited, &trouble);
-        late = status == GCACHE_ERROR_BUSY;
+        late = status == GCACHE_ERROR_BUSY || status == GCACHE_MISS;
         decided = gci_decision_read(context, c->question, c->result, &trouble);
     }
     while (decided == GCI_UNDECIDED && !late &&
@@ -652,7 +676,7 @@ find(gcache_compile *c)
     if (!is_open(c, GCI_LEASE))
         return status;
     status = take_lease(c);
-    return status == GCACHE_MISS && c->result->reason != GCACHE_REASON_LEASE_TIMEOUT ? take_fleet_lease(c) : status;
+    return status == GCACHE_MISS && !c->goes_alone ? take_fleet_lease(c) : status;
 }
 
 gcache_status
@@ -671,6 +695,7 @@ gci_compile_begin(gcache_compile *c)
     if (c->options.lease_timeout_ns == 0)
         c->options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
 
+    c->waits_for_nobody = gci_awaited_here();
     c->missed = gci_lookup_begin(&lookup, c->cache, c->graph, c->hints, c->options.request);
     lookup.missed.may_refuse = c->options.post_load != NULL;
     status = find(c);
@@ -682,7 +707,9 @@ gci_compile_begin(gcache_compile *c)
     uint64_t former = status == GCACHE_MISS && c->lease != NULL ? gci_lease_former_holder(c->lease) : 0;
     if (former != 0)
         gci_journal_takeover(&(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0, 0 }, former);
-    if (status != GCACHE_MISS)
+    if (status == GCACHE_MISS)
+        note_lease(c);
+    else
         release(c);
     c->start_ns = gci_clock_steady_ns();
     return status;
@@ -707,6 +734,7 @@ void
 gci_compile_hand_over(gcache_compile *c)
 {
     gci_lease_hand_over(c->lease);
+    gci_awaited_end(&c->awaited);
 }
 
 gcache_status

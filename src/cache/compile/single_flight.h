@@ -6,6 +6,7 @@
 
 #include "cache/candidates/trace.h"
 #include "cache/compile/meeting.h"
+#include "cache/handle/awaited.h"
 #include "cache/lookup/cache_insert.h"
 
 #include <guardcache/compile.h>
@@ -24,6 +25,9 @@ struct gcache_compile {
     gcache_error *error;
     gci_lease *lease;      /* NULL: there is none to be had, or none is needed */
     gci_fleet_lease *fleet_lease; /* the same among hosts */
+    bool waits_for_nobody; /* the thread is compiling something else, which others may be waiting for */
+    bool goes_alone;       /* the lease isn't to be had for it */
+    gci_awaited awaited;   /* while it has a lease */
     bool is_question;      /* of a group; then it has a name: */
     bool is_decided;       /* and this was decided */
     gci_meeting_name question;

@@ -15,6 +15,9 @@
 #include "cache/tiers/upload.h"
 #include "graph/graph.h"
 
+/* So much of a guard that can't be compiled is shown: its error has to find room behind it. */
+#define GUARD_SHOWN_MAX 200
+
 /* Views and pairs that describe one entry; the texts themselves stay the caller's. */
 #define DRAFT_BYTES_MAX ((size_t)64 << 20)
 
@@ -61,6 +64,23 @@ check_entry(gcache_entry const *entry, gcache_error *error)
 
 /* ---- putting the record together ---- */
 
+/* Says which guard it is that can't be compiled: of several the column alone doesn't tell. */
+static void
+name_guard(gci_view const *texts, size_t count, gci_naming naming, gcache_error *error)
+{
+    for (size_t i = 0; error != NULL && i < count; i++) {
+        gci_guards *guards = NULL;
+        gcache_error why;
+        gcache_status status = gci_guards_compile(&texts[i], 1, naming, &guards, &why);
+        gci_guards_free(guards);
+        if (status == GCACHE_OK)
+            continue;
+        gci_fail(error, status, "guard %.*s: %s", GUARD_SHOWN_MAX, texts[i].data, why.message);
+        error->column = why.column;
+        return;
+    }
+}
+
 static gcache_status
 draft_guards(gci_insert_draft *d, gci_context const *context, gcache_entry const *entry, gcache_error *error)
 {
@@ -73,8 +93,10 @@ draft_guards(gci_insert_draft *d, gci_context const *context, gcache_entry const
     d->record.guards = texts;
     d->record.guard_count = entry->guard_count;
     gcache_status status = gci_guards_compile(texts, entry->guard_count, context->naming, &d->guards, error);
-    if (status != GCACHE_OK)
+    if (status != GCACHE_OK) {
+        name_guard(texts, entry->guard_count, context->naming, error);
         return status;
+    }
     gci_guards_save(d->guards, &d->program);
     if (d->program.failed)
         return gci_fail_memory(error);

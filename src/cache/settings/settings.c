@@ -231,6 +231,9 @@ take(gcache_settings *settings, gcache_setting_id id, gci_view text, gcache_orig
     if (strlen(copy.data) != copy.size || !table[id].read(copy.data, &number))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: '%s' is no %s for %s", where, copy.data, table[id].type,
                         table[id].name);
+    gcache_error why;
+    if (id == GCACHE_SETTING_TIERS && gci_tier_urls_check(copy, &why) != GCACHE_OK)
+        return gci_fail(error, why.status, "%s: %s", where, why.message);
     char const *shown = show(settings, id, copy.data);
     if (shown == NULL)
         return gci_fail_memory(error);

@@ -4,6 +4,7 @@
  */
 #include "base/check.h"
 #include "base/utf8.h"
+#include "cache/handle/awaited.h"
 #include "cache/handle/cache.h"
 #include "cache/tuning/tuning_rows.h"
 #include "store/index/tables.h"
@@ -185,12 +186,16 @@ static gcache_status
 measure_in_turn(query *q, gcache_benchmark_fn benchmark, void *state, gcache_error *error)
 {
     gci_lease *lease = NULL;
+    gci_awaited awaited = { .begun = false };
     bool waited = false;
     gcache_error trouble = { 0 };
     gcache_status status = GCACHE_MISS;
+    uint64_t most_ns = gci_awaited_here() ? 0 : LEASE_TIMEOUT_NS;
 
     if (gci_is_open(&q->cache->gate, GCI_LEASE))
-        status = gci_lease_take(q->cache->store, gci_buf_view(&q->name), LEASE_TIMEOUT_NS, &lease, &waited, &trouble);
+        status = gci_lease_take(q->cache->store, gci_buf_view(&q->name), most_ns, &lease, &waited, &trouble);
+    if (lease != NULL)
+        gci_awaited_begin(&awaited);
     bool look = gci_is_open(&q->cache->gate, GCI_LOOK_UP) || gci_lease_others_stored(lease);
     if (status == GCACHE_OK)
         status = look ? look_mildly(q, error) : GCACHE_MISS;
@@ -203,6 +208,7 @@ measure_in_turn(query *q, gcache_benchmark_fn benchmark, void *state, gcache_err
     if (q->timings->measured)
         gci_lease_note_stored(lease);
     gci_lease_release(lease);
+    gci_awaited_end(&awaited);
     return status;
 }
 

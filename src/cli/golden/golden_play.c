@@ -132,7 +132,8 @@ put_line(play *p, gci_value const *object)
     gci_buf_append_char(&p->played->lines, '\n');
 }
 
-/* Kinds are told from descriptions by what no path begins with. */
+/* Kinds are told from descriptions by what no path begins with. What one without rules is keyed by isn't what it was recorded by,
+   unless it never had any. */
 static void
 put_rules(play *p, char const *kind)
 {
@@ -140,8 +141,13 @@ put_rules(play *p, char const *kind)
     gci_value line;
 
     snprintf(name, sizeof name, "//%s", kind);
-    if (is_new(p, name) && cli_golden_rules_line(kind, p->rules, p->player.arena, &line))
+    if (!is_new(p, name))
+        return;
+    if (cli_golden_rules_line(kind, p->rules, p->player.arena, &line))
         put_line(p, &line);
+    else
+        cli_complain("warning: kind %s isn't known here and goes by generic's rules; GUARDCACHE_KINDS names folders of kinds",
+                     kind);
 }
 
 static void

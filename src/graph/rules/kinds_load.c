@@ -9,7 +9,10 @@
 #include <guardcache/graph.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RULES_NAME "rules.json"
@@ -29,12 +32,37 @@ join(gci_buf *out, gci_view first, char const *second, gcache_error *error)
 
 /* ---- one folder ---- */
 
+/* With another status than that of a file that isn't there. */
+static gcache_status
+follow_failed(char const *path, int number, gcache_error *error)
+{
+    gcache_error why;
+
+    gci_fail_errno(&why, number, "%s", path);
+    return gci_fail(error, GCACHE_ERROR_IO, "%s: the link can't be followed", why.message);
+}
+
+/* NOT_FOUND: there is nothing of that name. A link that leads nowhere is something, and so is a pipe, which nobody waits for. */
+static gcache_status
+check_plain(char const *path, gcache_error *error)
+{
+    struct stat facts;
+
+    if (lstat(path, &facts) != 0)
+        return gci_fail_errno(error, errno, "%s", path);
+    if (stat(path, &facts) != 0)
+        return follow_failed(path, errno, error);
+    return S_ISREG(facts.st_mode) ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_IO, "%s: not a plain file", path);
+}
+
 /* A file of the folder, whose path is in `path` afterwards. */
 static gcache_status
 read_file(char const *folder, char const *name, gci_buf *path, gci_buf *text, gcache_error *error)
 {
     gcache_status status = join(path, gci_view_text(folder), name, error);
 
+    if (status == GCACHE_OK)
+        status = check_plain(path->data, error);
     return status == GCACHE_OK ? gci_file_read_user(path->data, GCI_JSON_MAX_BYTES, text, error) : status;
 }
 
@@ -154,7 +182,7 @@ is_kind(loader *l)
             report(l, l->folder.data, &problem);
             return false;
         }
-        if (access(l->file.data, F_OK) == 0)
+        if (faccessat(AT_FDCWD, l->file.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
             return true;
     }
     return false;

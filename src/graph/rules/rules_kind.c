@@ -75,6 +75,9 @@ compare_meanings(gci_loaded_kind const *there, gci_loaded_kind const *made, gcac
         return GCACHE_OK; /* what is wrong with it has been said */
     if (memcmp(there->rules->hash, made->rules->hash, sizeof there->rules->hash) == 0)
         return GCACHE_OK;
+    if (strcmp(made->folder, there->folder) == 0)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: the rules of kind %s have changed since they were loaded; "
+                        "this process keeps the former ones", made->folder, made->name);
     return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: kind %s has other rules already, from %s", made->folder, made->name,
                     there->folder);
 }

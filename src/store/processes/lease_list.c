@@ -65,18 +65,6 @@ gci_leases_have(gci_leases *leases, gci_path const *path)
     return held;
 }
 
-bool
-gci_leases_any(gci_leases *leases)
-{
-    bool any = false;
-
-    pthread_mutex_lock(&leases->mutex);
-    for (gci_lease *lease = leases->held; lease != NULL; lease = lease->next)
-        any |= pthread_equal(lease->thread, pthread_self()) && !lease->handed_over;
-    pthread_mutex_unlock(&leases->mutex);
-    return any;
-}
-
 gci_lease *
 gci_leases_next(gci_leases const *leases, gci_lease const *lease, gcache_key const *key)
 {

@@ -22,6 +22,7 @@ struct gci_lease {
     bool handed_over; /* to a thread that waits for nobody */
     gci_file awaited; /* while waiting: the present holder's */
     bool others_stored; /* one of those that were waited for did */
+    size_t others_ended; /* so many that were waited for didn't */
     uint64_t former;  /* process of the holder that died with it; 0: nobody did */
     gci_lease *next;
 };
@@ -41,9 +42,6 @@ void gci_leases_leave(gci_leases *leases, gci_lease *lease);
 
 /* Whether this thread holds the lease of that file. */
 bool gci_leases_have(gci_leases *leases, gci_path const *path);
-
-/* Whether this thread holds one at all: then others may wait for it. */
-bool gci_leases_any(gci_leases *leases);
 
 /* The next lease on the key that this thread holds, behind `lease`; NULL: the first. By the holder of the mutex. */
 gci_lease *gci_leases_next(gci_leases const *leases, gci_lease const *lease, gcache_key const *key);

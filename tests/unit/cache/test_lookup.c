@@ -72,6 +72,7 @@ guards_that_do_not_parse_are_errors(void **state)
 
     assert_int_equal(insert_text(f, g, NULL, "s0 % % 8", "x"), GCACHE_ERROR_SYNTAX);
     assert_int_equal(f->error.column, 6);
+    assert_string_equal(f->error.message, "guard s0 % % 8: column 6: a name, a number or '(' is expected, not '%'");
     gcache_graph_free(g);
 }
 

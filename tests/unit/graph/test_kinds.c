@@ -134,6 +134,9 @@ test_the_first_meaning_stays(void **state)
     assert_non_null(strstr(p.last, "second/beta: kind beta has other rules already, from "));
     assert_true(have_one_key("beta", "a1", "a2"));
     assert_false(have_one_key("beta", "b1", "b2"));
+    write_rules("first", "beta", 'c');
+    assert_int_equal(load("first\0", &p), GCACHE_ERROR_ARGUMENT);
+    assert_non_null(strstr(p.last, "first/beta: the rules of kind beta have changed since they were loaded"));
 }
 
 /* Not passed over: its descriptions have no key until it is mended. Others are loaded. */
