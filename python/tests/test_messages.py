@@ -32,9 +32,10 @@ def adapted(cache: Cache, made: Any) -> object:
 
 
 NOTHING: Any = None
+BYTES: Any = lambda: b"code"  # noqa: E731 # what nobody may give
 MISTAKES: list[tuple[str, Mistake]] = [
     ("gives a guardcache.Compiled, not None", lambda cache: cache.get_or_compile(matmul(), lambda: NOTHING)),
-    ("not a value of type bytes", lambda cache: cache.get_or_compile(matmul(), lambda: b"code")),  # type: ignore[arg-type, return-value]
+    ("not a value of type bytes", lambda cache: cache.get_or_compile(matmul(), BYTES)),
     ("not a value of type tuple", lambda cache: ended(cache, (b"code", []))),
     ("a guardcache.Graph is needed, not None", lambda cache: cache.get_or_compile(NOTHING, build)),
     ("a guardcache.Graph is needed, not None", lambda cache: cache.begin(NOTHING)),
