@@ -375,7 +375,7 @@ def test_an_edited_overload_is_never_served_from_before(tmp_path: Path) -> None:
     all_hit(told)
     told = run(tmp_path, EXTENDED.replace("x * 2", "x * 3"), ["scaled(4)"], cache)
     assert told.results == {"scaled(4)": "12"}
-    assert "extensions.program.overload_scale" in told.explained
+    assert "extensions.program.scale" in told.explained
 
 
 def test_the_environment_variable_installs_it_before_the_first_function(tmp_path: Path) -> None:

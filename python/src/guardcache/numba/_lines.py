@@ -21,15 +21,6 @@ from guardcache.llvm import _elf
 from guardcache.numba import _code
 
 
-class Stood(NamedTuple):
-    """Where a function stood."""
-
-    file: str
-    name: str
-    lines: tuple[tuple[int, int], ...]
-    """Where lines begin in its bytecode."""
-
-
 class Now(NamedTuple):
     """Where a line is now."""
 
@@ -40,7 +31,7 @@ class Now(NamedTuple):
 
 
 Lines: TypeAlias = "list[tuple[str, str, tuple[tuple[int, int], ...]]]"
-"""`Stood`, of each function."""
+"""Of each function its file, its name, and where lines begin in its bytecode."""
 
 Places: TypeAlias = "dict[tuple[str, int], Now]"
 
@@ -53,7 +44,7 @@ _places: dict[bytes, Places] = {}
 
 def of(functions: Iterable[FunctionType]) -> Lines:
     codes = [function.__code__ for function in functions]
-    return [tuple(Stood(code.co_filename, code.co_name, _code.lines(code))) for code in codes]
+    return [(code.co_filename, code.co_name, _code.lines(code)) for code in codes]
 
 
 class Moved:
