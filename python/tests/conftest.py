@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,12 @@ import pytest
 
 import guardcache
 from guardcache import Cache
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts() -> None:
+    """A run in the background may have been told to ignore Ctrl-C, and its children with it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
